@@ -23,6 +23,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ConnectionLost,
     ModelAnswer,
     ModelFailure,
+    OutsideProtocol,
     ProtocolError,
     ServerUnreachable,
 )
@@ -86,6 +87,8 @@ class HttpServer:
             raise ServerUnreachable from error
         except httpx2.TransportError as error:
             raise ConnectionLost from error
+        if answered.status_code in (401, 403, 429) or "Traceback" in answered.text:
+            raise OutsideProtocol(answered.status_code, answered.text)
         lines = [line[6:] for line in answered.text.splitlines() if line.startswith("data: {")] or [answered.text]
         told = json.loads(lines[-1])
         if "error" in told:
@@ -103,7 +106,12 @@ class HttpServer:
         """Return: it tries."""
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        return list((await self.request("tools/list"))["tools"])
+        tools, cursor = [], {}
+        while cursor is not None:
+            page = await self.request("tools/list", **cursor)
+            tools += page["tools"]
+            cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
+        return tools
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         result = await self.request("tools/call", name=name, arguments=arguments)

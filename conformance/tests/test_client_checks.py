@@ -718,6 +718,14 @@ def test_a_result_that_was_refused_for_its_size_is_no_success():
     assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-ERR-042"}
 
 
+def test_a_page_in_place_of_an_answer_is_no_success():
+    s = turn(call())
+    s.outside(s.called(), "CONNECTION_FAILED", "unknown")
+    s.reply("t1", result("found"))
+    s.finish()
+    assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-ERR-042"}
+
+
 def test_a_failed_answer_that_equal_calls_share_may_be_the_answer_of_both_where_the_chat_was_cut_off():
     s = turn(call(id_="a"), call(id_="b"), tools=[tool("search", cacheable=True)], cache=True)
     s.failed(s.called("a"), failure("GONE"))
@@ -900,7 +908,7 @@ def test_a_number_in_structured_content_is_not_what_a_block_for_the_user_alone_s
 def test_what_an_attempt_brought_before_the_circuit_breaker_opened_need_not_be_shown(answer):
     s = turn(call(), tools=[tool("search", read_only=True)], breaker_threshold=1)
     s.failed(s.called(), failure("DB_TIMEOUT", retryable=True), **answer)
-    s.reply(content=error("CIRCUIT_OPEN"))
+    s.reply(content=error("CIRCUIT_OPEN", retry_after_ms=1000))
     s.finish()
     assert [str(violation) for violation in violations(s.trace)] == []
 
@@ -909,7 +917,7 @@ def test_the_failure_of_another_server_before_the_circuit_breaker_opened_is_not_
     s = turn(call(), tools=[tool("search", read_only=True)], servers=[Server(xmcp=False)], breaker_threshold=1)
     busy = {"error": {"code": "rate_limited", "retryable": True}}
     s.failed(s.called(), failure("RATE_LIMITED", retryable=True), structured=busy)
-    s.reply(content=error("CIRCUIT_OPEN"))
+    s.reply(content=error("CIRCUIT_OPEN", retry_after_ms=1000))
     s.finish()
     assert [str(violation) for violation in violations(s.trace)] == []
 

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -14,22 +15,25 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.adapter import StartRefused
 from xmcp_conformance.profiles.client.driver import observe
 from xmcp_conformance.profiles.client.judge import examined, violations
+from xmcp_conformance.profiles.client.messages import compact
 from xmcp_conformance.profiles.client.scenario import Act, needed_features, supported
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
-from xmcp_conformance.profiles.client.server_messages import answer
-from xmcp_conformance.profiles.client.trace import Server, Trace
+from xmcp_conformance.profiles.client.sent_displays import BAD_DISPLAYS, DisplayKind, envelope
+from xmcp_conformance.profiles.client.server_messages import answer, listing
+from xmcp_conformance.profiles.client.trace import Server, Setup, Tool, Trace
 from xmcp_conformance.profiles.client.virtual_time import Stuck
 from xmcp_conformance.reader import read
 from xmcp_conformance.reader.schemas import faults
 from xmcp_conformance.wrong.clients.miniature import (
     FEATURES,
     CallsByOfferedName,
+    ForgetsWhatWasFilledIn,
     LosesText,
     Miniature,
     MiniatureAdapter,
     QuotesExceptions,
 )
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_KEY, VERSION
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY, VERSION
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/judge-a-client.md"
 SUPPORTED = supported(SCENARIOS, FEATURES)
@@ -49,7 +53,12 @@ def test_the_miniature_gives_occasion_for_many_sentences():
 
 @pytest.mark.parametrize(
     ("variant", "requirement"),
-    [(LosesText, "XMCP-CLI-006"), (CallsByOfferedName, "XMCP-CLI-093"), (QuotesExceptions, "XMCP-CLI-014")],
+    [
+        (ForgetsWhatWasFilledIn, "XMCP-CLI-003"),
+        (LosesText, "XMCP-CLI-006"),
+        (CallsByOfferedName, "XMCP-CLI-093"),
+        (QuotesExceptions, "XMCP-CLI-014"),
+    ],
 )
 def test_a_wrong_variant_breaks_its_own_sentence_in_all_scenarios_together_and_no_other(variant, requirement):
     broken = {}
@@ -115,6 +124,55 @@ def test_what_a_scripted_server_writes_in_a_plain_result_is_as_section_6_3_says(
     assert (answered.text, answered.display) == (forged["content"][0]["text"], None)
     of_another, _ = answer(Act("ok"), "search", 1, "t1", Server(xmcp=False))
     assert "_meta" not in of_another
+
+
+@pytest.mark.parametrize("kind", [*get_args(DisplayKind)])
+def test_the_display_of_each_kind_is_an_envelope_and_as_large_as_its_kind_says(kind):
+    shown = envelope(kind, 1)
+    assert (shown is None) == (kind == "none" or kind in BAD_DISPLAYS)
+    if shown is not None:
+        assert [*faults("display_envelope", shown)] == []
+        assert (len(compact(shown).encode()) > Setup(servers=(), tools=()).display_budget) == (
+            kind not in WITHIN_THE_BUDGET
+        )
+
+
+WITHIN_THE_BUDGET = {"small", "transient", "nulls", "titled"}
+
+
+def test_what_an_act_sends_takes_the_place_of_what_the_suite_would_write():
+    sent = {"content": [], "isError": None, "_meta": {RESULT_META_KEY: {"format": "application/json"}, "own": 1}}
+    result, answered = answer(Act(text="{}", all_parts=True, sent=sent), "a", 1, "t", Server(plain=True))
+    assert result["content"] == []
+    assert "isError" not in result
+    assert result["_meta"][RESULT_META_KEY] == {"version": VERSION, "form": "plain", "format": "application/json"}
+    assert result["_meta"]["own"] == 1
+    assert result["_meta"][POPULATED_META_KEY] == answered.filled_in
+    assert (answered.text, answered.format) == ("{}", "application/json")
+    _, unreadable = answer(Act("garbled", sent={"content": []}), "a", 1, "t", Server())
+    assert (unreadable.text, unreadable.readable) == ("", False)
+
+
+def test_words_of_the_client_are_no_part_of_a_recorded_text():
+    sound = {"type": "audio", "data": "AA==", "mimeType": "audio/wav"}
+    acts = [Act(text="a", sent={"content": [{"type": "text", "text": "a"}, *more]}) for more in ([], [sound])]
+    for server in (Server(plain=True), Server(xmcp=False)):
+        assert [answer(act, "a", 1, "t", server)[1].own_words for act in acts] == [False, True]
+    for_user = {**sound, "annotations": {"audience": ["user"]}}
+    assert not answer(Act(sent={"content": [for_user]}), "a", 1, "t", Server(plain=True))[1].own_words
+
+
+def test_the_annotations_of_a_tool_are_its_hints_or_what_it_says_itself():
+    described = [
+        Tool(server=0, name="a", description="d", read_only=True, annotations=one) for one in (None, {}, HINTS)
+    ]
+    first, none, own = map(listing, described)
+    assert first["annotations"] == {"readOnlyHint": True, "idempotentHint": False}
+    assert "annotations" not in none
+    assert own["annotations"] == HINTS
+
+
+HINTS = {"destructiveHint": False}
 
 
 def test_a_scenario_says_which_features_it_needs():

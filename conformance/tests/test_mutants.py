@@ -24,7 +24,10 @@ async def judged(miniature: Miniature, options: Options = FEW) -> ServerReport:
     return await report_on(miniature, options)
 
 
-ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 26), 44, 47, 48]}
+ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 26), 44, 47, 48, 50]} | {
+    "XMCP-VER-001",
+    "XMCP-VER-002",
+}
 
 
 async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check_of_its_wire():
@@ -42,8 +45,11 @@ async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_
 async def test_a_miniature_that_negotiates_conforms_and_gives_occasion_for_every_check():
     report = await judged(Negotiated())
     eras = ("memory, 2026-07-28", "memory, 2025-11-25")
-    runs = [str(run) for run in report.runs if "maxBytes" not in str(run)]
-    assert runs == [run for era in eras for run in (era, f"{era}, plain client")]
+    runs = [str(run) for run in report.runs]
+    assert [run for run in runs if run.partition(", plain")[0] in eras] == [
+        run for era in eras for run in (era, f"{era}, plain client")
+    ]
+    assert runs[3:5] == [f"{eras[0]}, client of version 99.0", f"{eras[0]}, client without documents"]
     assert {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS} == {}
     declared, limited, plain = report.runs[:3]
     assert limited.calls == limited.answers > 0

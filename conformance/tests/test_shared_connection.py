@@ -14,6 +14,7 @@ from mcp import MCPError
 
 from xmcp_conformance.core.events import CallMade, Event, RunStarted
 from xmcp_conformance.profiles.server import blackbox
+from xmcp_conformance.profiles.server.clients import ClientKind
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
 from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.profiles.server.peers import InMemoryPeer, PeerUnavailable
@@ -56,16 +57,16 @@ def session_on(line: Line) -> Session:
 async def test_what_is_announced_is_asked_for_as_each_client() -> None:
     session = session_on(Line())
     assert EXTENSION_ID in (await session.catalogue()).extensions
-    session.declare(declares=False)
+    session.declare(ClientKind.PLAIN)
     assert (await session.catalogue()).extensions == {}
-    session.declare(declares=True, max_bytes=4096)
+    session.declare(ClientKind.LIMITED)
     assert (await session.catalogue()).extensions[EXTENSION_ID]["maxBytes"] == 4096
 
 
 async def test_each_request_says_what_the_client_of_now_declares_and_all_else_as_before() -> None:
     line = Line()
     session = session_on(line)
-    session.declare(declares=False)
+    session.declare(ClientKind.PLAIN)
     data: dict[str, Any] = {"method": "tools/call"}
     line._stamp(data, {})
     assert data["params"]["_meta"][CAPABILITIES] == {"roots": {}}
@@ -74,7 +75,7 @@ async def test_each_request_says_what_the_client_of_now_declares_and_all_else_as
 async def test_a_server_that_tells_another_client_nothing_cannot_be_judged_as_that_one() -> None:
     line = Line()
     session = session_on(line)
-    session.declare(declares=False)
+    session.declare(ClientKind.PLAIN)
     line.refuses = True
     with pytest.raises(PeerUnavailable, match="to one client, and not to another"):
         await session.catalogue()
@@ -89,7 +90,7 @@ async def test_a_connection_that_ends_in_the_run_with_a_limit_is_not_used_for_th
     @asynccontextmanager
     async def connect(_peer: object, _era: str, **declared: Any) -> AsyncIterator[DirectSession]:
         session = Ending(Negotiated(), handshake=False)
-        session.declare(declares=declared["declares"], max_bytes=declared["max_bytes"])
+        session.declare(declared["kind"])
         session.ends = ends
         opened.append(session)
         yield session
@@ -99,7 +100,7 @@ async def test_a_connection_that_ends_in_the_run_with_a_limit_is_not_used_for_th
     monkeypatch.setattr(blackbox, "connect", connect)
     await blackbox.check([InMemoryPeer(Negotiated().server())], Options(eras=("newest",), examples=1), events.append)
     runs.update(event.client for event in events if isinstance(event, RunStarted))
-    assert runs == {"declared": 1, "limited": 1, "plain": 1}
+    assert runs == {"declared": 1, "limited": 1, "plain": 1, "other_version": 1, "no_documents": 1}
     assert len(opened) == (2 if ends else 1)
     plain = [event for event in events if isinstance(event, CallMade) and event.run.endswith("plain client")]
     assert {event.ending for event in plain} >= {"succeeded", "failed"}

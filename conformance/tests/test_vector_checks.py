@@ -17,6 +17,7 @@ from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.codec import vector_requirements
 from xmcp_conformance.profiles.codec.vector_checks import (
+    OF_WRITING,
     Refused,
     check_codec,
     check_formatter,
@@ -36,8 +37,10 @@ BY_ID = {vector.id: vector for vector in ALL}
 # The class of a wrong codec: the vectors that it fails. It passes all others.
 FAILS = {
     "NaiveCdataWriter": """
+        error-tag-as-text-is-a-success
         tags-in-any-case-among-much-markup
         tags-with-attributes-among-much-markup
+        tags-over-several-lines-among-much-markup
         cdata-end-in-text
         cdata-end-in-an-error-message
         cdata-section-as-text
@@ -46,6 +49,9 @@ FAILS = {
         forged-second-response-in-text
         carriage-return-in-text
         carriage-return-and-line-feed-in-text
+        cdata-end-across-the-border-of-131072-characters
+        tags-after-65536-characters
+        carriage-return-after-65536-characters
     """,
     "ElementTreeWriter": """
         characters-lost-here-and-before-are-marked
@@ -63,6 +69,10 @@ FAILS = {
         lone-surrogate-in-text-is-replaced
         two-surrogates-in-text-are-not-joined
         text-that-was-cut-and-is-lossy-is-marked-as-both
+        carriage-return-after-65536-characters
+        nul-in-an-error-message-is-refused-on-demand
+        nul-in-the-tool-name-is-refused-on-demand
+        nul-in-the-call-id-is-refused-on-demand
     """,
     "HtmlEscapeWriter": """
         several-tabs-and-line-ends-in-an-attribute
@@ -72,6 +82,7 @@ FAILS = {
         carriage-return-and-line-feed-in-an-attribute
         line-feed-in-an-attribute
         tab-in-an-attribute
+        carriage-return-after-65536-characters
     """,
     "DroppingWriter": """
         characters-lost-here-and-before-are-marked
@@ -87,6 +98,9 @@ FAILS = {
         lone-surrogate-in-text-is-replaced
         two-surrogates-in-text-are-not-joined
         text-that-was-cut-and-is-lossy-is-marked-as-both
+        nul-in-an-error-message-is-refused-on-demand
+        nul-in-the-tool-name-is-refused-on-demand
+        nul-in-the-call-id-is-refused-on-demand
     """,
     "StrippingWriter": """
         outer-white-space-is-kept
@@ -97,6 +111,10 @@ FAILS = {
         composed-and-decomposed-text-stay-apart
     """,
     "PlainJsonWriter": """
+        hostile-text-in-server-populated
+        markup-characters-in-json
+        forged-second-response-in-json
+        key-with-tag
         each-of-two-lone-surrogates-in-json-is-replaced
         lone-surrogate-in-json-is-replaced
         two-surrogates-in-json-are-not-joined
@@ -119,7 +137,13 @@ FAILS = {
         numbers-and-null-in-server-populated
         markup-in-json-is-written-as-json-escapes
         a-display-without-a-type-is-refused
+        a-display-with-a-title-that-is-a-number-is-refused
+        a-display-with-a-type-in-capitals-is-refused
+        meta-with-a-member-of-the-wrong-type-is-refused
         a-display-with-a-payload-that-its-type-forbids-is-refused
+        markup-in-json-of-65536-characters
+        nesting-beyond-64-levels-in-meta-is-refused
+        nesting-beyond-64-levels-in-server-populated-is-refused
     """,
     "ObedientWriter": """
         retry-after-nought-on-an-error-that-is-not-retryable-is-refused
@@ -249,6 +273,12 @@ FAILS = {
         attributes-without-white-space-between-them
         two-hyphens-in-a-comment
         cdata-in-lower-case
+        256-namespace-declarations-and-an-attribute
+        attributes-of-what-a-reader-ignores-are-counted
+        a-tag-of-65537-bytes
+        a-tag-of-65537-bytes-after-a-long-comment
+        namespace-of-4097-bytes
+        document-of-8-mebibytes-and-a-byte-in-chunks-of-4-mebibytes
     """,
     "StrippingReader": """
         seed-xml-in-cdata
@@ -319,6 +349,7 @@ FAILS = {
         attributes-without-white-space-between-them
         two-hyphens-in-a-comment
         cdata-in-lower-case
+        root-without-an-end-tag-in-chunks
     """,
     "DoctypeReader": """
         bare-document-type
@@ -374,6 +405,7 @@ FAILS = {
         a-mark-of-loss-on-an-element-of-somebody-else-s
         namespaced-child-is-ignored
         unknown-attribute-is-ignored
+        attribute-of-another-element-is-ignored
         elements-64-deep
         256-elements
         256-attributes
@@ -462,6 +494,8 @@ FAILS = {
         server-populated-that-is-null
         title-of-201-characters-outside-the-bmp
         payload-is-not-taken-from-the-member-proto
+        text-envelope-with-an-integer-beyond-2-53
+        text-envelope-with-a-number-that-no-double-holds
     """,
     "PlainJsonReader": """
         json-200-deep-and-broken-further-in
@@ -535,6 +569,7 @@ FAILS = {
         attribute-of-1024-four-byte-characters
         attribute-of-4096-bytes-written-as-references
         document-of-8-mebibytes-in-two-byte-characters
+        namespace-of-4096-bytes
     """,
     "RawAttributeReader": """
         attribute-of-4096-bytes-written-as-references
@@ -678,11 +713,12 @@ def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(w
     found = {vector.id: check_codec(vector, wrong()) for vector in OF_A_CODEC}
     failed = {id_: observations for id_, observations in found.items() if not passes(observations)}
     assert set(failed) == set(FAILS[wrong.__name__].split())
-    touched = [set(BY_ID[id_].requirements) for id_ in failed]
+    touched = [{*BY_ID[id_].requirements, *(one.requirement for one in seen)} for id_, seen in failed.items()]
     assert all(WRONG[wrong] & requirements for requirements in touched)
     assert WRONG[wrong] <= set().union(*touched)
     for id_, observations in failed.items():
-        assert tuple(one.requirement for one in observations) == BY_ID[id_].requirements
+        blamed = tuple(one.requirement for one in observations)
+        assert blamed == BY_ID[id_].requirements or (len(blamed) == 1 and blamed[0] in OF_WRITING)
         for one in observations:
             assert not one.ok
             assert one.seen

@@ -14,6 +14,7 @@ from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import visit as module
 from xmcp_conformance.profiles.server.arguments import readable
+from xmcp_conformance.profiles.server.clients import ClientKind
 from xmcp_conformance.profiles.server.peers import InMemoryPeer
 from xmcp_conformance.profiles.server.visit import NO_TOOL, SHOWN, NoSuchTool, VisitOptions, visit
 from xmcp_conformance.reports import see_terminal
@@ -143,10 +144,10 @@ async def test_a_server_that_takes_one_connection_shows_what_it_answered_and_say
 ):
     connect = module.connect
 
-    def once(*given, declares, **times):
-        if declares:
+    def once(*given, kind, **times):
+        if kind is not ClientKind.PLAIN:
             raise module.PeerUnavailable("The server takes one client.")
-        return connect(*given, declares=declares, **times)
+        return connect(*given, kind=kind, **times)
 
     monkeypatch.setattr(module, "connect", once)
     seen = await visit(InMemoryPeer(Negotiated().server()), VisitOptions())

@@ -4,6 +4,7 @@ Copy this file and program.py, and put your client in the place of `AIClient`.
 """
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from program import Application, Json, Refused, serve
@@ -17,8 +18,8 @@ from xmcp.storage import MemoryCache
 
 # What the client has: scenarios that need more are not run. Leave out what yours lacks.
 FEATURES = ["approval", "breaker", "cache", "call_limit", "cancellation", "chat_timeout", "chats_at_the_same_time"]
-FEATURES += ["dependencies", "events", "fallback_models", "filled_in_parameters", "meta_tools", "quotas"]
-FEATURES += ["tool_limit", "tool_refresh"]
+FEATURES += ["dependencies", "events", "fallback_models", "filled_in_parameters", "meta_tools", "parameters_of_chats"]
+FEATURES += ["quotas", "tool_limit", "tool_refresh"]
 FAILURES: dict[type[Exception], str] = {ProviderError: "provider", QuotaExceeded: "quota", ValueError: "refused"}
 
 
@@ -31,6 +32,7 @@ class Adapter:
         first, *others = [OpenAIProvider(model["api_key"], model["base_url"], model["model"]) for model in models]
         quotas = {tenant: Quota(tokens=tokens) for tenant, tokens in setup["quota_tokens"].items()}
         self.application = application
+        self.params: dict[str, Json] = {}
 
         async def approve(call: Any) -> bool:
             return await application.approves(call.session_id, call.call_id)
@@ -53,7 +55,7 @@ class Adapter:
             display=setup["display"],
             display_budget=setup["display_budget"],
             meta_tools=setup["meta_tools"],
-            params=setup["params"],
+            params={name: partial(self.value, name, usual) for name, usual in setup["params"].items()},
             approve=approve if setup["approval"] else None,
             middleware=[TenantQuotas(limits=quotas, reserve_output_tokens=1)] if quotas else [],
             on_display=lambda _, history: application.call_back("on_display", history),
@@ -64,9 +66,14 @@ class Adapter:
         except DependencyError as refusal:
             raise Refused(str(refusal)) from refusal
 
+    def value(self, name: str, usual: Any, call: Any) -> Any:
+        """Return the value of a parameter that the application fills in, for a call of a chat."""
+        return self.params[call.session_id].get(name, usual)
+
     async def chat(self, request: Json) -> Json:
         """Run a chat, and return how it ended."""
         name, given = request["chat"], request["history"]
+        self.params[name] = request.get("params", {})
         stream = self.client.stream_chat(request["query"], given, tenant_id=request["tenant"], session_id=name)
         result: Any = None
         try:

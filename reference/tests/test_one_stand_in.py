@@ -24,6 +24,7 @@ USE = {
 }
 
 ALLOWED = {
+    ("reference/tests/cli/test_check_access.py", "host"): "a port that refuses connections until later, for `--wait`",
     ("reference/tests/server/test_serving.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_serve.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_processes.py", "host"): "the product's own workers get a socket that nobody connects to",

@@ -46,8 +46,8 @@ def measure_wire(rounds: int) -> None:
     for cost in wire.costs(max(3, rounds // 3)):
         line(cost.name, cost.benign, 2, f"{cost.floor:5.2f} x floor  {cost.outcome}")
     print(f"\n{'incremental decode':<34}{'x expat':>8}{'bar':>7}")
-    for name, cost in wire.pieces(max(3, rounds // 3)):
-        line(name, cost, None)
+    for name, times in wire.pieces(max(3, rounds // 3)):
+        line(name, times, None)
 
 
 def measure_server(rounds: int) -> None:

@@ -339,7 +339,7 @@ class Worker:
                 return Turn(calls=[("wait", {})])
             return "done" if how == "in a tool call" else await wait()
 
-        options = {"max_concurrency": chats + WARM, "tool_timeout": COMMAND_SECONDS}
+        options: Any = {"max_concurrency": chats + WARM, "tool_timeout": COMMAND_SECONDS}
         async with AIClient([Tools()], llm_provider=ScriptedProvider(script), **options) as client:
             tasks = [asyncio.create_task(client.chat("q", [])) for _ in range(WARM)]
             await _until(lambda: waiting == WARM)

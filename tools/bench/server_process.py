@@ -43,32 +43,29 @@ def build(kind: str, tools: int) -> Any:
 
         server = fastmcp.FastMCP("bench")
 
-    @server.tool
     async def add(a: int, b: int) -> int:
         """Add two numbers."""
         return a + b
 
+    async def display() -> Any:
+        """Show a table."""
+        return xmcp.DisplayEnvelope(type="table", alt="a table", payload=rows())
+
+    async def plain() -> str:
+        """Return the same bytes as text."""
+        return text()
+
+    async def other(query: str, limit: int = 10) -> list[str]:
+        """Look something up."""
+        return [query] * limit
+
+    server.tool(add)
     if kind == "xmcp":
-
-        @server.display_tool(name="table")
-        async def display() -> Any:
-            """Show a table."""
-            return xmcp.DisplayEnvelope(type="table", alt="a table", payload=rows())
-
+        server.display_tool(display, name="table")
     else:
-
-        @server.tool(name="table", output_schema=None)
-        async def plain() -> str:
-            """Return the same bytes as text."""
-            return text()
-
+        server.tool(plain, name="table", output_schema=None)
     for number in range(tools - 2):
-
-        @server.tool(name=f"tool_{number}")
-        async def other(query: str, limit: int = 10) -> list[str]:
-            """Look something up."""
-            return [query] * limit
-
+        server.tool(other, name=f"tool_{number}")
     return server
 
 

@@ -37,6 +37,8 @@ def _figure(name: str, command: str, bar: float | None, *options: str) -> Figure
         [sys.executable, "-m", "xmcp", "check", "server", "--stdio", command, "--quiet", *options],
         stdout=subprocess.PIPE,
         text=True,
+        # With that variable, each start of a process compiles every module anew: 2.5 s of 7.5 for the sample.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
     )
     assert process.stdout is not None
     said = process.stdout.read().strip()

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -250,9 +251,8 @@ def costs(rounds: int, size: int = 1_000_000) -> Iterator[Cost]:
     """Measure each kind of hostile document."""
     for name, document in hostile(size).items():
         benign = response_of(len(document)).to_xml().encode()
-        ours, usual, floor = medians(
-            rounds, lambda d=document: outcome(d), lambda b=benign: outcome(b), lambda d=document: floor_outcome(d)
-        )
+        works = partial(outcome, document), partial(outcome, benign), partial(floor_outcome, document)
+        ours, usual, floor = medians(rounds, *works)
         yield Cost(name, ours / usual, ours / floor, outcome(document))
 
 
@@ -276,7 +276,5 @@ def pieces(rounds: int) -> Iterator[tuple[str, float]]:
     """Yield the ratio of our incremental decoder to expat alone, by the length of the pieces."""
     document = response_of(100_000).to_xml().encode()
     for length in (1, 1024):
-        ours, floor = medians(
-            rounds, lambda n=length: in_pieces(document, n), lambda n=length: expat_in_pieces(document, n)
-        )
+        ours, floor = medians(rounds, partial(in_pieces, document, length), partial(expat_in_pieces, document, length))
         yield f"100 kB in pieces of {length}", ours / floor

@@ -28,7 +28,7 @@ PAGE = ROOT / "docs" / "guides" / "proof.md"
 MATRIX = ROOT / "build" / "matrix.json"
 
 
-def as_json(tried: Sequence[Tried]) -> dict[str, object]:
+def as_json(tried: Sequence[Tried]) -> dict[str, dict[str, object]]:
     """Return the matrix by requirement."""
     checks, mutants = checks_by_requirement("server"), server_mutants()
     rows: dict[str, dict[str, object]] = {}

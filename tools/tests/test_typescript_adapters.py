@@ -13,6 +13,7 @@ from support.checked import check
 
 from tools import ROOT
 from tools.node_packages import NODE_FOLDER, Packages
+from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.codec.check_command import check_command
 from xmcp_conformance.profiles.codec.vectors import load, shipped
@@ -20,8 +21,11 @@ from xmcp_conformance.reports.case_report import VECTORS, CaseReport
 
 FOLDER = ROOT / "conformance" / "adapters" / "typescript"
 NODE = str(NODE_FOLDER / "node")
-OVER_HTTP = sum(all(act.kind != "down" for acts in one.acts.values() for act in acts) for one in SCENARIOS.values())
-"""The number of scenarios that are run over HTTP."""
+DRAWN = len(ABOUT)
+OVER_HTTP = DRAWN + sum(
+    all(act.kind != "down" for acts in one.acts.values() for act in acts) for one in SCENARIOS.values()
+)
+"""The number of scenarios that are run over HTTP, with those that are drawn."""
 WHOLE = ("--strict", "--allow-writes", "--require", "100%", "--calls", "24")
 
 pytestmark = pytest.mark.slow

@@ -19,6 +19,7 @@ const HELLO = {
     "fallback_models",
     "filled_in_parameters",
     "meta_tools",
+    "parameters_of_chats",
     "quotas",
     "tool_limit",
     "tool_refresh",
@@ -55,6 +56,16 @@ const report = (callback: string) => async (_: unknown, history: Message[]) => {
 
 let client: Client | undefined
 const chats = new Map<string, AbortController>()
+/** What the application gives for parameters in each chat, where that is something else than in the setup. */
+const paramsOfChat = new Map<string, JsonObject>()
+
+/** A value of the application, which can be another one in each chat. */
+function inEachChat(name: string, usual: unknown) {
+  return ({ chat }: { chat: string }) => {
+    const own = paramsOfChat.get(chat) ?? {}
+    return Object.hasOwn(own, name) ? own[name] : usual
+  }
+}
 
 type Request = JsonObject & { id: number }
 
@@ -66,6 +77,9 @@ async function start({ setup, models, servers }: Request): Promise<JsonObject> {
   const options: Partial<Options> = Object.fromEntries(
     Object.entries(given).filter(isSet).map(([name, value]) => [rename(name), value]),
   )
+  options.params = Object.fromEntries(
+    Object.entries(given["params"] as JsonObject).map(([name, usual]) => [name, inEachChat(name, usual)]),
+  )
   if (approval === true) {
     options.approve = async (chat, { call_id }) => (await ask({ approve: { chat, call_id } })).approved === true
   }
@@ -73,8 +87,9 @@ async function start({ setup, models, servers }: Request): Promise<JsonObject> {
   return {}
 }
 
-async function chat({ chat: name, query, history, tenant, events }: Request): Promise<JsonObject> {
+async function chat({ chat: name, query, history, tenant, events, params }: Request): Promise<JsonObject> {
   const cancelling = new AbortController()
+  paramsOfChat.set(name as string, (params ?? {}) as JsonObject)
   chats.set(name as string, cancelling)
   const request: ChatRequest = {
     name: name as string,

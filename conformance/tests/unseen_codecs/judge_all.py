@@ -3,7 +3,11 @@
 `nox -s matrix` runs this file; it takes three minutes. On the first run of the second set, five of the twelve wrong
 codecs were caught under their sentences, and one of the four odd ones was blamed, for a boolean with a space before it.
 Of the third set, five of twelve were caught so, and one odd one was blamed, for an element of its own; of the fourth
-nine, and one odd one was blamed, for a text in CDATA.
+nine, and one odd one was blamed, for a text in CDATA; of the fifth, the sixth and the seventh nine each, and no odd one
+was blamed but for what it says of itself. Then documents and responses were altered before they were read or written:
+of the eighth set all twelve were caught, and one odd one was blamed, for the noughts of a fraction of a second; of the
+ninth eleven, and none was blamed; of the tenth nine, and none was blamed;
+of the eleventh eleven, one more under another sentence, and none was blamed.
 """
 
 from __future__ import annotations
@@ -13,8 +17,15 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import unseen_codecs_eighth.codecs
+import unseen_codecs_eleventh.codecs
+import unseen_codecs_fifth.codecs
 import unseen_codecs_fourth.codecs
+import unseen_codecs_ninth.codecs
 import unseen_codecs_second.codecs
+import unseen_codecs_seventh.codecs
+import unseen_codecs_sixth.codecs
+import unseen_codecs_tenth.codecs
 import unseen_codecs_third.codecs
 
 import unseen_codecs.codecs
@@ -27,14 +38,27 @@ SETS: Final = {
     "unseen_codecs_second": unseen_codecs_second.codecs.EXPECTED,
     "unseen_codecs_third": unseen_codecs_third.codecs.EXPECTED,
     "unseen_codecs_fourth": unseen_codecs_fourth.codecs.EXPECTED,
+    "unseen_codecs_fifth": unseen_codecs_fifth.codecs.EXPECTED,
+    "unseen_codecs_sixth": unseen_codecs_sixth.codecs.EXPECTED,
+    "unseen_codecs_seventh": unseen_codecs_seventh.codecs.EXPECTED,
+    "unseen_codecs_eighth": unseen_codecs_eighth.codecs.EXPECTED,
+    "unseen_codecs_ninth": unseen_codecs_ninth.codecs.EXPECTED,
+    "unseen_codecs_tenth": unseen_codecs_tenth.codecs.EXPECTED,
+    "unseen_codecs_eleventh": unseen_codecs_eleventh.codecs.EXPECTED,
 }
 EXPECTED: Final = {name: ids for expected in SETS.values() for name, ids in expected.items()}
 PACKAGE: Final = {name: package for package, expected in SETS.items() for name in expected}
 WRONG = [name for name, expected in EXPECTED.items() if expected]
 ODD = [name for name, expected in EXPECTED.items() if not expected]
 
-NOT_ODD: Final = {"OddGenerous": {"XMCP-RSP-068", "XMCP-RSP-073"}}
-"""What odd codecs break all the same, by their names: the sizes of section 2.6 became exact after they were written."""
+NOT_ODD: Final = {
+    "OddGenerous": {"XMCP-RSP-068", "XMCP-RSP-073", "XMCP-RSP-077"},
+    "pairs-are-characters": {"XMCP-RSP-020", "XMCP-RSP-025", "XMCP-RSP-026", "XMCP-RSP-044", "XMCP-RSP-053"},
+}
+"""What odd codecs break all the same, by their names: the sizes of section 2.6 became exact after they were written.
+
+`pairs-are-characters` says of itself that its texts can hold two halves of a pair (`halves`), as all of them do here.
+"""
 NOT_FOUND: Final[dict[str, str]] = {}
 """Wrong codecs that escape, by their names, each with the reason."""
 

@@ -66,8 +66,8 @@ class NotReached(Event):
 class RunStarted(Event):
     """A run begins: one peer in one protocol era, one file, one codec, or one trace. `run` is its name.
 
-    The other members describe a peer: `client` is `declared` where the suite announces the extension to it, `limited`
-    where it declares a small `maxBytes` too, else `plain`; `tools` is the number of tools that it lists.
+    The other members describe a peer: `client` is the kind of client that the suite is to it, see `ClientKind`;
+    `tools` is the number of tools that it lists.
     """
 
     kind: ClassVar[str] = "run_started"

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """The name and the arguments of the call, and the client that made it: `declared`, `limited` or `plain`."""
+    """The name and the arguments of the call, and the kind of client that made it."""
 
     name: str
     arguments: dict[str, Any]

@@ -28,7 +28,7 @@ def line(
 
     Args:
         protocol_version: the version of MCP.
-        client: `declared`, `limited` or `plain`.
+        client: the kind of client, such as `declared`.
         name: the tool that was called.
         arguments: its arguments.
         seconds: how long the answer took.

@@ -38,7 +38,8 @@ _OCCASIONS: Final[dict[str, tuple[str, ...]]] = {
     "a tool with `cacheable` in its metadata": ("TOL-030",),
     "a tool that returns a value which is no object, with an output schema": ("MCP-053",),
     "a block whose audience is the user alone": ("MCP-044",),
-    "the wire `negotiated`, and a client that declares the extension": ("MCP-005", "MCP-015"),
+    "the wire `negotiated`, and a client that declares the extension": ("MCP-005", "MCP-015", "MCP-050"),
+    "the wire `negotiated`, and a server that can know what a client declared": ("VER-001", "VER-002"),
     "a plain result: the wire `negotiated` or `plain`": ("MCP-020", "MCP-022", "MCP-023", "MCP-024"),
 }
 """What gives occasion to judge sentences, where not every server does; the ids are without `XMCP-`."""

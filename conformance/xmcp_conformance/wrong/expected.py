@@ -34,6 +34,11 @@ EXPECTED: Final[tuple[Expected, ...]] = (
         "only for plain clients",
         "the sentence is about what a client is told that declared the extension: the server is right",
     ),
+    Expected(
+        "XMCP-MCP-051",
+        "only after a refusal",
+        "a fault that goes away when the same call is made again can be that of a tool that fails now and then",
+    ),
     *(
         Expected(
             "XMCP-RSP-020",

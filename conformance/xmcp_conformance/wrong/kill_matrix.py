@@ -50,8 +50,9 @@ async def reported(server: Miniature, options: Options, *, direct: bool = False)
 async def try_mutant(requirement: str, options: Options) -> list[Tried]:
     """Try the mutant of a requirement under every condition.
 
-    Conditions under which the mutant gives the same wrong answers are one run of the suite, and those under which it
-    gives none need no run: the right server has been judged.
+    Conditions under which the mutant gives the same wrong answers are one run of the suite, if that finds it: the suite
+    makes calls again whose answer was wrong, and one of the conditions can hold then and the other one not. Those under
+    which it gives no wrong answer need no run: the right server has been judged.
     """
     mutant = server_mutants()[requirement]
     reached = await _wrong_answers(mutant, options)
@@ -62,7 +63,7 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
         if not wrong:
             tried.append(Tried(requirement, name, "not reached"))
             continue
-        if wrong not in known:
+        if wrong not in known or not known[wrong][0]:
             server = Conditional(mutant(), condition)
             known[wrong] = await reported(server, options, direct=True), bool(server.differed)
         found, was_wrong = known[wrong]

@@ -25,8 +25,11 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.displays",
         "clients.events",
         "clients.failed_calls",
+        "clients.kept_turns",
         "clients.miniature",
+        "clients.told_displays",
         "clients.tool_names",
+        "clients.usage",
     ),
 }
 

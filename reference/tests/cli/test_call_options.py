@@ -133,3 +133,10 @@ def test_one_tool_can_have_more_time_than_the_others(folder: Path) -> None:
     assert (done.returncode, "No tool is called `none`" in done.stderr) == (3, True)
     for wrong in ("=3", "slow=", "slow=x", "0"):
         assert check("server", "server.py", "--call-timeout", wrong, cwd=folder).returncode == 2, wrong
+
+
+@pytest.mark.parametrize("option", [("--exclude", "sl*"), ("--include", "quick")])
+def test_what_is_required_and_left_out_is_wrong_usage(folder: Path, option: tuple[str, str]) -> None:
+    done = check("server", "server.py", "--require", "slow", *option, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--require wants `slow` seen at work" in " ".join(done.stderr.split())

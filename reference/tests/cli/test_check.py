@@ -81,7 +81,11 @@ def test_a_server_that_negotiates_conforms_over_stdio_and_over_http_with_two_wor
         for transport in ("stdio", "http")
         for era in ("2026-07-28", "2025-11-25")
         for client in ("declared", "plain")
-    } | {(transport, "2026-07-28", "limited") for transport in ("stdio", "http")}
+    } | {
+        (transport, "2026-07-28", client)
+        for transport in ("stdio", "http")
+        for client in ("limited", "other_version", "no_documents")
+    }
     unseen = {entry["id"] for entry in report["requirements"] if entry["status"] == "not observed"}
     assert not unseen & {f"XMCP-{id_}" for id_ in ["MCP-005", "MCP-015", *ONLY_PLAIN]}
     assert red(report) == set()

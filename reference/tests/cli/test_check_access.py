@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from support.checked import FEW, check, command_line, served
+
+from xmcp.cli.server_access import Access
+from xmcp_conformance.profiles.server.peers import HttpPeer
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +85,7 @@ def test_a_command_gets_its_variables_and_its_folder(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (("python x.py", "--header", "A: b"), "--header is for a server over HTTP"),
+        (("python x.py", "--wait", "5"), "--wait is for a server over HTTP"),
         (("http://127.0.0.1:1/mcp", "--env", "A=b"), "--env, --cwd and --log are for a command"),
         (("http://127.0.0.1:1/mcp", "--header", f"Bearer {TOKEN}"), "write the name, a colon and the value"),
         (("http://127.0.0.1:1/mcp", "--header", f"A b: {TOKEN}"), "write the name, a colon and the value"),
@@ -120,3 +126,20 @@ def test_see_takes_the_token_that_it_asks_for(tmp_path: Path) -> None:
         done = command_line("see", url, "--header", f"Authorization: Bearer {TOKEN}")
         assert done.returncode == 0, done.stderr
         assert TOKEN not in done.stdout + done.stderr
+
+
+def test_a_check_waits_for_the_port_of_a_server_that_is_starting() -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))  # the port refuses connections until `listen`
+        opening = threading.Timer(0.5, server.listen)
+        opening.start()
+        peer = HttpPeer(f"http://127.0.0.1:{server.getsockname()[1]}/mcp")
+        assert Access(wait=60).of([peer]) == [peer]
+        assert opening.finished.is_set()
+
+
+def test_a_server_that_does_not_start_is_told_as_always() -> None:
+    done = check("server", "http://127.0.0.1:1/mcp", "--wait", "0.3")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "Waiting for port 1 of 127.0.0.1" in done.stderr
+    assert "http://127.0.0.1:1/mcp" in done.stderr

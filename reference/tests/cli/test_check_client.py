@@ -17,14 +17,18 @@ from click.testing import CliRunner, Result
 
 from xmcp.cli.check import check
 from xmcp_conformance.profiles.client.command.program import SCHEMA as PROTOCOL
+from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.reports.case_json import SCHEMA
 
 ROOT = Path(__file__).resolve().parents[3]
 ADAPTER = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'examples/client_adapter/adapter.py'))}"
 PROGRAM = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'conformance/tests/client_program.py'))}"
-RUN = sum(not any(act.kind == "down" for acts in one.acts.values() for act in acts) for one in SCENARIOS.values())
-"""The scenarios that can be run over HTTP."""
+DRAWN = len(ABOUT)
+RUN = DRAWN + sum(
+    not any(act.kind == "down" for acts in one.acts.values() for act in acts) for one in SCENARIOS.values()
+)
+"""The scenarios that can be run over HTTP, and those that are drawn."""
 
 
 def run(*arguments: str) -> Result:
@@ -143,7 +147,7 @@ def test_a_fault_is_told_with_its_sentence_and_its_scenario(tmp_path: Path) -> N
 def test_drawn_scenarios_are_run_too_and_one_of_them_can_be_run_again_by_its_name() -> None:
     done = run(ADAPTER, "--drawn", "2", "--seed", "5", "--scenario", "two calls", "--scenario", "drawn")
     assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (3 scenarios)"), done.output
-    done = run(ADAPTER, "--scenario", "drawn: 40 of seed 5")
+    done = run(ADAPTER, "--scenario", "drawn: 1 of seed 5")
     assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (1 scenario)"), done.output
 
 
@@ -155,7 +159,7 @@ def test_drawn_scenarios_are_run_too_and_one_of_them_can_be_run_again_by_its_nam
         (["x", "--scenario", "no such thing"], 2, "no scenario has `no such thing` in its name."),
         (["x", "--scenario", "a tool that is to slow"], 2, "Did you mean 'a tool that is too slow'?"),
         (["x", "--quiet", "--verbose"], 2, "exclude each other"),
-        (["x", "--seed", "5"], 2, "--seed is for --drawn NUMBER"),
+        (["x", "--drawn", "0", "--seed", "5"], 2, "--seed is for --drawn NUMBER"),
         (["x", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
         (["x", "--junit", "no-such-folder/j.xml"], 2, "the folder `no-such-folder` does not exist"),
         ([], 2, "Missing argument 'COMMAND'"),
@@ -242,9 +246,10 @@ def test_each_scenario_has_a_file_for_its_trace_whatever_its_script_is(tmp_path:
         ({"a": {**OWN, "chats": [{"script": [{"fails": "oops"}]}]}}, "chats[0].script[0].fails"),
         ({"a": {**OWN, "chats": [{"script": [{"tokens": -1}]}]}}, "`chats[0].script[0].tokens`: -1; 0 to"),
         (
-            {"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 0}], "stalls": True}]}]}},
-            "`chats[0].script[0]`: an answer that fails or stalls has no `asks`",
+            {"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 0}], "fails": "auth"}]}]}},
+            "`chats[0].script[0]`: an answer that fails, and is not `broken`, has no `asks`",
         ),
+        ({"a": {**OWN, "chats": [{"params": {"user": 1}}]}}, "`chats[0].params.user`: `setup.params` does not have it"),
         ({"a": {**OWN, "chats": [{"cancelled": 1e9}]}}, "`chats[0].cancelled`: 1e+09 seconds; at most 600"),
         (with_tool(name="a b"), "`setup.tools[0].name`: `a b`; 1 to 128 letters"),
         (with_tool(input_schema={"type": "string"}), "`setup.tools[0].input_schema`: its `type` is not `object`"),
@@ -289,3 +294,53 @@ def test_traces_that_cannot_be_written_are_said_in_a_sentence(tmp_path: Path) ->
     done = run(f"{PROGRAM} Miniature", "--scenario", "one id", "--traces", str(tmp_path / "file" / "in"))
     assert done.exit_code == 2
     assert "cannot be made: Not a directory" in " ".join(done.output.split())
+
+
+TEST_CLIENT = """
+import asyncio, os, sys
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+async def main():
+    assert os.environ["MCP_CONFORMANCE_SCENARIO"] == "tools_call"
+    assert os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"] in ("2025-11-25", "2026-07-28")
+    async with streamable_http_client(sys.argv[-1]) as (reads, writes, *_), ClientSession(reads, writes) as session:
+        await session.initialize()
+        listed = await session.list_tools()
+        await session.call_tool(listed.tools[0].name, {"a": 5, "b": 3})
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_test_client_of_mcps_own_suite_is_judged_by_what_it_declares(tmp_path: Path) -> None:
+    program = tmp_path / "client.py"
+    program.write_text(TEST_CLIENT)
+    done = run(f"{sys.executable} {program}", "--by-url")
+    assert done.exit_code == 1, done.output
+    assert "XMCP-CLI-111, XMCP-MCP-006" in done.output
+    assert "0 of 2 scenarios without a fault" in done.output
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds", "said"),
+    [
+        ("raise SystemExit('no key')", "60", "the client ended with the status 1: no key"),
+        ("import time; time.sleep(60)", "1", "the client did not end within 1 s"),
+        ("", "60", "it neither listed the tools nor called one"),
+    ],
+)
+def test_a_test_client_that_fails_is_not_judged(code: str, seconds: str, said: str, tmp_path: Path) -> None:
+    program = tmp_path / "client.py"
+    program.write_text(code)
+    done = run(f"{sys.executable} {program}", "--by-url", "--start-timeout", seconds)
+    assert done.exit_code == 3, done.output
+    assert " ".join(done.output.split()).count(f"NOT JUDGED: {said}") == 2, done.output
+
+
+@pytest.mark.parametrize("option", [("--scenario", "one id"), ("--drawn", "3"), ("--era", "newest")])
+def test_what_is_for_adapters_is_refused_with_a_test_client_of_mcps_own_suite(option: tuple[str, str]) -> None:
+    done = run("x", "--by-url", *option)
+    assert done.exit_code == 2
+    assert f"{option[0]} is for a client behind an adapter" in done.output

@@ -411,6 +411,12 @@ def does_not_read_the_errors_of_others(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(server_results, "error_in", lambda structured: None)
 
 
+@breaks("XMCP-MCP-041")
+def takes_a_refusal_for_a_failure_of_the_tool(patch: pytest.MonkeyPatch) -> None:
+    """Reads each protocol error as one of the tool."""
+    patch.setattr(client_made_errors, "refused_arguments", client_made_errors.refused_by_server)
+
+
 @breaks("XMCP-MCP-045")
 def tells_the_model_what_is_for_the_user(patch: pytest.MonkeyPatch) -> None:
     """Gives the model the content of what the person is shown, instead of a reference."""

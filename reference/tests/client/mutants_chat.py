@@ -481,6 +481,18 @@ def books_on_another_tenant(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(usage, "record", booked)
 
 
+@breaks("XMCP-REC-010")
+def counts_nothing_as_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Writes 0 cached tokens where the vendor did not count them."""
+    record = usage.record
+
+    def counted(*of: Any) -> Any:
+        made = record(*of)
+        return {**made, "cached_tokens": made["cached_tokens"] or 0}
+
+    patch.setattr(usage, "record", counted)
+
+
 @breaks("XMCP-CLI-007")
 def keeps_what_cannot_be_read(patch: pytest.MonkeyPatch) -> None:
     """Keeps arguments in the history as the model wrote them, JSON or not."""

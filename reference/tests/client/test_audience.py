@@ -343,6 +343,7 @@ def test_each_kind_of_block_is_shown_as_what_it_is(block: Any, type_: str, paylo
         (mt.AudioContent(data="AAAA", mime_type="audio/wav"), "[audio audio/wav]"),
         (resource(blob="AAAA"), "[resource file:///r]"),
         (resource(text=SECRET), SECRET),
+        (resource(text=""), ""),
         (resource(["user", "assistant"], text=SECRET), SECRET),
         (mt.ResourceLink(name="report", uri="file:///r"), "[link to the resource report: file:///r]"),
     ],

@@ -18,7 +18,7 @@ from xmcp.client.servers import listing_pages, pool
 from xmcp.client.servers.connection import Connection
 from xmcp.client.servers.listing_limits import Kept, within_limits
 from xmcp.client.servers.targets import ServerTarget
-from xmcp.client.tools.catalogue import Entry
+from xmcp.client.tools.catalogue import Entry, depends_on
 from xmcp_models.registry import TOOL_META_KEY
 
 
@@ -64,7 +64,7 @@ def test_the_first_tools_of_a_long_list_are_used_and_a_warning_says_what_to_do()
         (tool("bad", nested(200)), "nested more than 128 levels deep"),
         (tool("bad", {"description": "d" * limits.MAX_TOOL_BYTES}), "larger than 131072 bytes"),
         (
-            tool("bad", metadata={"depends_on": ["a"] * (limits.MAX_EDGES + 1)}),
+            tool("bad", metadata={"depends_on": [f"a{number}" for number in range(limits.MAX_EDGES + 1)]}),
             "more than 10000 names in `depends_on`",
         ),
         (
@@ -219,3 +219,10 @@ async def test_a_tool_that_an_object_changes_in_place_is_noticed() -> None:
         assert (await ai.refresh_tools()).changed == ("a",)
         own.description = "Says more."
         assert (await ai.refresh_tools()).changed == ("a",)
+
+
+@pytest.mark.parametrize("names", [["a", 5], ["a", ""], ["a", "a"], ["a", "b" * 129], "a", {"a": 1}, None])
+def test_a_list_of_dependencies_that_is_not_as_the_schema_says_is_ignored_whole(names: Any) -> None:
+    made = tool("t", metadata={"depends_on": names})
+    assert depends_on(made) == ()
+    assert depends_on(tool("t", metadata={"depends_on": ["a", "b" * 128]})) == ("a", "b" * 128)

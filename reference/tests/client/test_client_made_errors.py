@@ -39,6 +39,7 @@ MADE: dict[str, list[ErrorInfo]] = {
     "not_ended": [client_made_errors.not_ended()],
     "connection_lost": [client_made_errors.connection_lost("s", sent=True)],
     "connection_refused": [client_made_errors.connection_lost("s", sent=False)],
+    "no_message": [client_made_errors.no_message("s")],
     "tool_client_failed": [client_made_errors.tool_client_failed("s")],
     "tool_failed": [
         client_made_errors.tool_failed(" "),

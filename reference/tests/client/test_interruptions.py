@@ -368,6 +368,35 @@ def test_a_call_is_not_tried_again_when_nobody_who_waits_has_time_for_it() -> No
     assert (run(main()), attempts) == ([["DB_TIMEOUT"]] * 2, [1])
 
 
+def test_attempts_after_the_end_of_a_chat_belong_to_the_one_that_has_waited_longest() -> None:
+    attempts: list[float] = []
+
+    async def t(_: Any) -> Any:
+        attempts.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(0.3)
+        return "ok" if len(attempts) == 3 else ErrorInfo("DB_TIMEOUT", "late", True, 1000)
+
+    async def main() -> list[Any]:
+        server = ScriptedServer({"t": t}, t=CACHEABLE)
+        pipeline = make_pipeline(**caches(), sleep=asyncio.sleep, retry=RetryPolicy(backoff_base=0))
+
+        async def one(begin: float, seconds: float | None) -> list[tuple[str, int | None]]:
+            await asyncio.sleep(begin)
+            told = await events_of(chat(ScriptedModel(asks("t")), server, pipeline=pipeline, chat_timeout=seconds))
+            kinds = ("tool_call", "tool_started", "retry", "tool_result", "tool_error")
+            return [(event.type, getattr(event, "attempt", None)) for event in told if event.type in kinds]
+
+        return [*await asyncio.gather(one(0, 1.0), one(0.1, 9.0), one(0.2, 9.0))]
+
+    call, started = ("tool_call", None), ("tool_started", None)
+    assert run(main()) == [
+        [call, started, ("retry", 1), ("tool_error", None)],
+        [call, started, ("retry", 1), ("tool_result", None)],
+        [call, ("tool_result", None)],
+    ]
+    assert attempts == [0, pytest.approx(1.3), pytest.approx(2.6)]
+
+
 async def test_what_was_forgotten_while_it_was_asked_for_is_neither_kept_nor_joined() -> None:
     stored, gates = ["old"], list[asyncio.Event]()
 

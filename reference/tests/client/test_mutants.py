@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from mutants import all_mutants
 from support.ai_client_adapter import observe, observe_over_http
 
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
+from xmcp_conformance.profiles.client.scenario import Conversation
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS, SINGLE
+from xmcp_conformance.profiles.client.trace import Called, Listed
 
 MUTANTS = all_mutants()
 OVER_HTTP = {"XMCP-CLI-111", "XMCP-MCP-006", "XMCP-MCP-007", "XMCP-MCP-009"}
@@ -37,6 +41,16 @@ def test_the_client_breaks_no_sentence_that_only_a_real_server_sees(handshake: b
     trace = observe_over_http(A_CALL, handshake=handshake)
     assert [str(violation) for violation in violations(trace)] == []
     assert OVER_HTTP - examined(trace) == set()
+
+
+def test_a_call_over_http_is_no_list_that_the_client_asked_for() -> None:
+    gone = SCENARIOS["a tool went unannounced, and another is called first"]
+    first, second, _ = gone.chats[0].script
+    trace = observe_over_http(replace(gone, chats=[Conversation([first, second])]), handshake=False)
+    assert [str(violation) for violation in violations(trace)] == []
+    calls = [at for at, record in enumerate(trace.records) if isinstance(record, Called)]
+    assert len(calls) == 2
+    assert not any(isinstance(record, Listed) for record in trace.records[: calls[1]])
 
 
 @pytest.mark.parametrize("requirement", sorted(OVER_HTTP))

@@ -154,3 +154,11 @@ def test_an_error_without_a_code_counts_as_absent(error: Any) -> None:
 def test_what_the_server_filled_in_is_dropped_with_a_warning_where_it_is_no_object(filled: Any) -> None:
     read = told(**{POPULATED_META_KEY: filled})
     assert (read.server_populated, read.llm_output, len(read.warnings)) == (None, "seen", 1)
+
+
+def test_a_text_that_has_lost_characters_says_so_as_the_message_of_a_failure_too() -> None:
+    document = '<tool_response tool_name="t"><llm_output lossy="true">Only five \ufffd.</llm_output></tool_response>'
+    failed = CallToolResult(content=[TextContent(type="text", text=document)], is_error=True)
+    response = server_results.read(failed, "t", speaks_xmcp=True).response
+    assert response.error is not None
+    assert (response.error.message, response.lossy) == ("Only five \ufffd.", True)

@@ -26,7 +26,7 @@ from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
 from xmcp.client.hooks.token_estimate import estimate_input_tokens
-from xmcp.providers import Completion, ScriptedProvider, ToolSchemas, Usage
+from xmcp.providers import Completion, ScriptedProvider, ToolCall, ToolSchemas, Usage
 
 PRICED = Completion("hi", usage=Usage(10_000, 10_000))
 """An answer of a model whose vendor counts tokens."""
@@ -66,7 +66,7 @@ def used(input_tokens: int | None, output_tokens: int | None, cost_usd: float | 
 async def spend(quotas: TenantQuotas, state: LLMState, usage: UsageRecord | None) -> None:
     """One call of the model that answers."""
     await quotas.before_llm(state)
-    state.completion, state.usage = Completion("hi"), usage
+    state.completion, state.usage = state.completion or Completion("hi"), usage
     await quotas.after_llm(state)
 
 
@@ -220,6 +220,13 @@ class TestWhatACallCounts:
         state.error = error
         await quotas.after_llm(state)
         assert tokens(quotas) == (counted, 0)
+
+    async def test_a_long_answer_that_the_vendor_did_not_count_counts_as_long_as_it_is(self) -> None:
+        quotas = TenantQuotas(reserve_output_tokens=50)
+        state = llm(input_tokens=100)
+        state.completion = Completion("word " * 400, (ToolCall("1", "find", "x" * 396),))
+        await spend(quotas, state, used(None, None))
+        assert tokens(quotas) == (100 + 500 + 100, 0)
 
     async def test_a_refused_call_leaves_nothing_behind(self) -> None:
         quotas = TenantQuotas(tokens=10)

@@ -729,6 +729,12 @@ async def test_a_server_with_a_circle_is_left_out_with_a_warning_until_it_is_men
         assert not any("circle" in told for told in servers.catalogue.warnings)
 
 
+async def test_a_tool_that_names_itself_is_in_no_circle() -> None:
+    async with opened(depending(a=["a"], b=["a", "b"])) as servers:
+        assert names(servers) == ["a", "b"]
+        assert not servers.catalogue.warnings
+
+
 async def test_a_server_with_a_circle_is_an_error_at_the_start_if_all_servers_are_required() -> None:
     servers = Servers(
         [(None, depending(a=["a", "b"], b=["a"])), (None, server("fine"))],
@@ -773,10 +779,10 @@ async def test_a_circle_that_comes_later_is_refused_and_the_last_good_tools_stay
         assert await servers.refresh() == ToolChanges(total=2)
         assert "circle" in servers.catalogue.warnings[0]
         assert "circle" in (servers.status()[0].error or "")
-        await place.up(depending(x=["x"]))
+        await place.up(depending(x=["y"], y=["x"]))
         await log.until("server_connected", 2)
         assert names(servers) == ["b", "a"] or names(servers) == ["a", "b"]
-        assert any("x -> x" in warning for warning in servers.catalogue.warnings)
+        assert any("x -> y" in warning for warning in servers.catalogue.warnings)
         mcp.local_provider.remove_tool("a")
         assert (await servers.refresh()).removed == ("a",)
         assert not any("a -> b" in warning for warning in servers.catalogue.warnings)

@@ -119,6 +119,10 @@ class TestParametersThatADependencyProvides:
         entry = tool("b", "a", takes={"result": {}, "x": {}})
         assert shown(entry, tool("a", gives=gives("result", wrapped=True))) is entry.input_schema
 
+    def test_the_members_of_what_is_wrapped_are(self) -> None:
+        source = tool("a", gives=returns(type="object", properties={"x": {}}))
+        assert shown(tool("b", "a", takes={"x": {}, "y": {}}), source)["required"] == ["y"]
+
     def test_the_switch_of_the_caller_is_filled_by_nobody(self) -> None:
         entry = tool("b", "a", takes={"show_user": {}})
         assert shown(entry, tool("a", provides="show_user", gives=gives("show_user"))) is entry.input_schema

@@ -54,6 +54,28 @@ CAUGHT = [
         "CLI-083",
         "a value of the application that a tool does not take",
     ),
+    ("eighth", "asks-the-breaker-before-the-slot", "CLI-043", "calls wait for a slot while a breaker opens"),
+    ("eighth", "blocks-come-last", "CLI-063", "blocks and displays of one turn"),
+    ("eighth", "a-reference-is-always-small", "DSP-040", "a display whose title is too long for a reference"),
+    ("eighth", "an-error-is-warning-enough", "RSP-072", "a display that is none beside an error"),
+    ("eighth", "mends-the-order-in-place", "CLI-001", "tool messages in another order than the calls"),
+    ("ninth", "fit-by-type", "CLI-036", "values that fit by their types alone"),
+    ("ninth", "cut-at-last-underscores", "CLI-093", "names with underscores at named servers"),
+    ("ninth", "unknown-cached-tokens-are-zero", "REC-010", "what the vendor counted"),
+    ("ninth", "audience-of-texts-only", "MCP-045", "texts in embedded resources"),
+    ("tenth", "sends-the-defaults-of-the-schema", "CLI-012", "a schema with defaults"),
+    ("thirteenth", "depends-on-offered-names", "TOL-012", "dependencies at a named server"),
+    ("thirteenth", "probe-has-to-succeed", "CLI-045", "a probe is answered with an error of the tool"),
+    ("twelfth", "cache-sorts-lists", "CLI-051", "arguments that programs take for equal, and a cache"),
+    (
+        "tenth",
+        "caches-by-what-the-model-wrote",
+        "CLI-051",
+        "another value of the application in the next chat, and a cache",
+    ),
+    ("tenth", "leaves-out-names-that-models-refuse", "CLI-090", "names that a model does not take"),
+    ("tenth", "reports-the-text-for-the-model", "REC-006", "texts in embedded resources"),
+    ("tenth", "takes-silence-for-not-retryable", "MCP-040", "failures of other servers in their own words"),
 ]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal
 
 import mcp_types as mt
 
 from support.clock import never
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client import AIClient
 from xmcp.client.hooks.middleware import ToolState
@@ -26,6 +28,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ChatOutcome,
     ChatRequest,
     Model,
+    OutsideProtocol,
     ProtocolError,
     ServerUnreachable,
     StartRefused,
@@ -72,6 +75,8 @@ class AIClientAdapter:
         first, *others = [_Provider(model, f"model{i}") for i, model in enumerate(models)]
         quotas = {tenant: Quota(tokens=tokens) for tenant, tokens in setup.quota_tokens.items()}
 
+        values: dict[str, Mapping[str, Any]] = {}
+
         async def approve(state: ToolState) -> bool:
             approved = application.approve(state.session_id or "", state.call_id)
             return await never() if approved is None else approved
@@ -98,7 +103,7 @@ class AIClientAdapter:
             display=setup.display,
             display_budget=setup.display_budget,
             meta_tools=setup.meta_tools,
-            params=setup.params,
+            params={name: partial(_value, values, name, usual) for name, usual in setup.params.items()},
             approve=approve if setup.approval else None,
             middleware=[TenantQuotas(limits=quotas, reserve_output_tokens=1, clock=now)] if quotas else [],
             on_display=lambda _, history: application.on_display(history),
@@ -108,7 +113,7 @@ class AIClientAdapter:
             await ai.__aenter__()
         except DependencyError as exc:
             raise StartRefused(str(exc)) from exc
-        return RunningAIClient(ai, application)
+        return RunningAIClient(ai, application, values)
 
 
 @dataclass(frozen=True)
@@ -152,9 +157,12 @@ class RunningAIClient:
 
     ai: AIClient
     application: Application
+    values: dict[str, Mapping[str, Any]]
+    """What the application gives for parameters in each chat, where that is other than in the setup."""
 
     async def chat(self, request: ChatRequest) -> ChatOutcome:
         """Run a chat. Its session has the name of the chat."""
+        self.values[request.chat] = request.params
         stream = self.ai.stream_chat(request.query, request.history, tenant_id=request.tenant, session_id=request.chat)
         result: Any = None
         try:
@@ -183,6 +191,11 @@ class RunningAIClient:
         await self.ai.aclose()
 
 
+def _value(values: Mapping[str, Mapping[str, Any]], name: str, usual: Any, state: ToolState) -> Any:
+    """Return the value of a parameter that the application fills in, for a call of a chat."""
+    return values[state.session_id or ""].get(name, usual)
+
+
 @dataclass(frozen=True)
 class _ToolClient:
     """A server as `interfaces.ToolClient` wants it."""
@@ -203,11 +216,20 @@ class _ToolClient:
         try:
             return mt.CallToolResult.model_validate(await self.server.call_tool(tool_name, arguments))
         except ProtocolError as exc:
-            code = "VALIDATION_FAIL" if exc.code == mt.INVALID_PARAMS else "TOOL_ERROR"
-            raise CallFailed(ErrorInfo(code, str(exc)), transport=False) from exc
+            if exc.code == mt.INVALID_PARAMS:
+                raise CallFailed(client_made_errors.refused_arguments(str(exc))) from None  # its words, not ours
+            raise CallFailed(client_made_errors.refused_by_server(str(exc))) from None
+        except OutsideProtocol as exc:
+            raise CallFailed(_read_as(exc.status, self.name), transport=exc.status >= 500) from exc
         except ServerUnreachable as exc:
             error = ErrorInfo("CONNECTION_FAILED", str(exc), meta={"side_effects": "none"})
             raise CallFailed(error, transport=True) from exc
+
+
+def _read_as(status: int, server: str) -> ErrorInfo:
+    """Return the error that a client over HTTP makes of a page with this status (section 6.5)."""
+    refused = status in (401, 403)
+    return (client_made_errors.credentials_refused if refused else client_made_errors.no_message)(server)
 
 
 @dataclass(frozen=True)
@@ -230,6 +252,6 @@ class _Provider:
             failure = answer.failure
             raise ProviderError("The model failed.", category=failure.category, provider=self.name, began=failure.began)
         calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in answer.calls)
-        usage = Usage() if answer.tokens is None else Usage(answer.tokens, 0, 0)
+        usage = Usage() if answer.tokens is None else Usage(answer.tokens, 0)
         finish = answer.finish or ("tool_calls" if calls else "stop")
         yield Completion("".join(answer.pieces), calls, finish, usage, "m")

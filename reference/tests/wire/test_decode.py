@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -364,6 +365,18 @@ def test_a_document_at_every_limit_is_read() -> None:
     assert isinstance(outcome(document, limits=Limits(size, 8, 2, 3, 1)), DecodeError)
     tag = document.index(">") + 1
     assert decode(document, limits=Limits(tag_bytes=len(document[:tag].encode()), attributes=1)).tool_name == "éééé"
+
+
+@pytest.mark.parametrize("size", [1_000, 65_536, 65_537, 10**7])
+@pytest.mark.parametrize("before", ["", f"<!--{'a' * 200_000}-->", f"<?p {'?' * 100_000}?>", f"<!--{'?>' * 50_000}-->"])
+@pytest.mark.parametrize("length", [65_536, 65_537, 130_000])
+def test_the_limit_of_a_tag_is_exact_wherever_it_begins_and_the_pieces_end(length: int, before: str, size: int) -> None:
+    document = f'<tool_response tool_name="t">{before}<llm_output{" " * (length - 12)}>a</llm_output></tool_response>'
+    decoder = Decoder()
+    with nullcontext() if length == 65_536 else pytest.raises(DecodeError, match=r"^LIMIT .* longer than 65536 bytes"):
+        for at in range(0, len(document), size):
+            decoder.feed(document[at : at + size])
+        assert decoder.close().llm_output == "a"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 65_536, 10**7])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from xmcp.wire import DecodeError, decode
 from xmcp.wire.namespaces import OUTERMOST, NamespaceError, Scope, resolve
 
 XML = "http://www.w3.org/XML/1998/namespace"
@@ -73,3 +74,10 @@ def test_a_long_namespace_is_kept_once() -> None:
     attributes = {f"x:a{number}": "" for number in range(20_000)}
     scope, plain, kept = resolve(OUTERMOST, "a", {"xmlns:x": "u" * 100_000, **attributes})
     assert (plain, kept, len(scope["x"])) == (True, {}, 100_000)
+
+
+def test_the_name_of_a_processing_instruction_has_no_colon() -> None:
+    document = '<tool_response tool_name="t"><llm_output><?a{}?></llm_output></tool_response>'
+    assert decode(document.format(" b:c")).llm_output == ""
+    with pytest.raises(DecodeError, match="colon"):
+        decode(document.format(":b"))

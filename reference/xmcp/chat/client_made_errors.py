@@ -101,7 +101,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "credentials_refused": Row(
         "AUTH_REQUIRED",
-        "The call was not made: the server {server} refused the credentials that the application has for it.",
+        "The server {server} refused the credentials that the application has for it: it has not run the tool.",
         "none",
     ),
     "no_connection_free": Row(
@@ -132,6 +132,11 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "connection_refused": Row(
         "CONNECTION_FAILED", "The connection to the server {server} is gone; a later call may find it again.", "none"
+    ),
+    "no_message": Row(
+        "CONNECTION_FAILED",
+        "The server {server} was reached, but what it sent is no answer to the call; a later call may succeed.",
+        "unknown",
     ),
     "tool_client_failed": Row(
         "CONNECTION_FAILED", "The server {server} could not be asked; a later call may succeed.", "unknown"
@@ -310,6 +315,11 @@ def not_ended() -> ErrorInfo:
 def connection_lost(server: str, *, sent: bool) -> ErrorInfo:
     """Return the error for a lost connection. `sent`: whether the request may have reached the server."""
     return _error("connection_lost" if sent else "connection_refused", server=server)
+
+
+def no_message(server: str) -> ErrorInfo:
+    """Return the error for a call that a server answered outside MCP, with an HTTP status or a page for example."""
+    return _error("no_message", server=server)
 
 
 def tool_client_failed(server: str) -> ErrorInfo:

@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Final
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.client.command.adapter import Era, Limits
+from xmcp_conformance.profiles.client.command.check_by_url import check_by_url
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.program import SCHEMA
 from xmcp_conformance.profiles.client.drawn_scenarios import MOST_DRAWN, drawn_scenarios, of_name
+from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
 from xmcp_conformance.profiles.client.scenario_files import MOST_BYTES, NoScenarios, scenarios_in, schema
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
@@ -40,6 +43,8 @@ from .waiting import Waiting
 
 _DRIVING = Driving()
 _SEED: Final = 20261127
+_DRAWN: Final = len(ABOUT)
+"""Number of scenarios that are drawn for a run: one about each theme and each pair of them. More find more."""
 _LARGEST_SEED: Final = 10**15
 
 
@@ -112,7 +117,8 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 @click.option(
     "--drawn",
     type=click.IntRange(0, MOST_DRAWN),
-    default=0,
+    default=_DRAWN,
+    show_default=True,
     metavar="NUMBER",
     help="Also run so many scenarios that are drawn at random: failures, hand-overs, displays and caches, mixed. With "
     "--scenario drawn no others are run.",
@@ -158,6 +164,12 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     callback=_folder,
     help="Also write what was seen in each scenario, as a trace.",
 )
+@click.option(
+    "--by-url",
+    is_flag=True,
+    help="COMMAND is a test client of MCP's own conformance suite: it gets the address of a server as its last "
+    "argument, and MCP_CONFORMANCE_SCENARIO. Only what it declares is judged; --start-timeout is the time of a run.",
+)
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
@@ -199,6 +211,7 @@ def client(
     start_timeout: float,
     chat_timeout: float,
     traces_folder: Path | None,
+    by_url: bool,
     strict: bool,
     verbose: bool,
     quiet: bool,
@@ -219,6 +232,8 @@ def client(
         raise click.UsageError("--verbose and --quiet exclude each other.")
     if seed is not None and not drawn:
         raise click.UsageError("--seed is for --drawn NUMBER, which says how many scenarios are drawn.")
+    if by_url:
+        _refuse_what_is_for_adapters()
     chosen = _chosen(names, {**known, **drawn_scenarios(drawn, _SEED if seed is None else seed)})
     words = words_of(command, "client")
     report = CaseReport(BY_SCENARIOS)
@@ -231,7 +246,11 @@ def client(
     ):
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
         driving = Driving(jobs, limits, environment, era, waiting.show)
-        traces = asyncio.run(check_command(words, chosen, emit, strict=strict, driving=driving))
+        if by_url:
+            checked = check_by_url(words, emit, seconds=start_timeout, environment=environment, strict=strict)
+        else:
+            checked = check_command(words, chosen, emit, strict=strict, driving=driving)
+        traces = asyncio.run(checked)
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
@@ -239,6 +258,25 @@ def client(
     if traces_folder is not None:
         _write_traces(traces_folder, traces)
     sys.exit(report.exit_code)
+
+
+_FOR_ADAPTERS: Final = {
+    "names": "--scenario",
+    "known": "--scenarios",
+    "drawn": "--drawn",
+    "seed": "--seed",
+    "era": "--era",
+    "jobs": "--jobs",
+    "chat_timeout": "--chat-timeout",
+}
+"""The options that say nothing to a test client of MCP's own suite, by their parameters."""
+
+
+def _refuse_what_is_for_adapters() -> None:
+    context = click.get_current_context()
+    for parameter, option in _FOR_ADAPTERS.items():
+        if context.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} is for a client behind an adapter, and --by-url is for one without.")
 
 
 def _chosen(names: tuple[str, ...], known: Mapping[str, Scenario]) -> Mapping[str, Scenario]:

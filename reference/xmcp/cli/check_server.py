@@ -140,6 +140,10 @@ def server(
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
     settings = replace(settings, required=tuple(filter(None, (one.tool for one in required))))
+    if left_out := [name for name in settings.required if not settings.chooses_name(name)]:
+        raise click.UsageError(
+            f"--require wants `{left_out[0]}` seen at work, and --exclude or --include leaves it out: it is not called."
+        )
     if sample and settings.calls is None:
         settings = replace(settings, calls=_OF_SAMPLE)
     _end_on_sigterm()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
+import socket
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -24,6 +27,8 @@ class Access:
 
     headers: tuple[tuple[str, str], ...] = ()
     environment: CommandEnvironment = OURS
+    wait: float = 0.0
+    """Seconds in which the port of a server can still be closed, because the server is starting."""
 
     def of(self, peers: Sequence[Peer]) -> list[Peer]:
         """Return the servers with it.
@@ -37,7 +42,13 @@ class Access:
             raise click.UsageError("--env, --cwd and --log are for a command, and none is named.")
         if self.headers and len({urlsplit(peer.url)[:2] for peer in peers if isinstance(peer, HttpPeer)}) > 1:
             raise click.UsageError("--header would go to several servers; check or see them one by one.")
+        if self.wait and not any(isinstance(peer, HttpPeer) for peer in peers):
+            raise click.UsageError("--wait is for a server over HTTP, and none is named.")
         _empty(self.environment.log)
+        until = time.monotonic() + self.wait
+        for peer in peers:
+            if isinstance(peer, HttpPeer) and self.wait:
+                _wait_for_port(peer.url, until)
         return [self._with(peer) for peer in peers]
 
     def _with(self, peer: Peer) -> Peer:
@@ -48,6 +59,29 @@ class Access:
         return peer
 
 
+def _wait_for_port(url: str, until: float) -> None:
+    """Return when connections are accepted at the address, or `until` is over: then the check says what is wrong."""
+    try:
+        parts = urlsplit(url)
+        address = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return
+    told = False
+    while True:
+        with suppress(OSError), socket.create_connection(address, timeout=_CONNECT_SECONDS):
+            return
+        if time.monotonic() + _BETWEEN_SECONDS > until:
+            return
+        if not told:
+            click.echo(
+                f"Waiting for port {address[1]} of {address[0]}, at most {until - time.monotonic():.0f} s …", err=True
+            )
+            told = True
+        time.sleep(_BETWEEN_SECONDS)
+
+
+_CONNECT_SECONDS: Final = 2.0
+_BETWEEN_SECONDS: Final = 0.2
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """RFC 9110, section 5.6.2."""
 
@@ -144,9 +178,10 @@ def access_options(command: _Command) -> _Command:
         env: tuple[tuple[str, str], ...],
         cwd: str | None,
         log: str | None,
+        wait: float,
         **others: Any,
     ) -> Any:
-        return command(*arguments, access=Access(headers, CommandEnvironment(env, cwd, log)), **others)
+        return command(*arguments, access=Access(headers, CommandEnvironment(env, cwd, log), wait), **others)
 
     options = (
         click.option(
@@ -156,6 +191,13 @@ def access_options(command: _Command) -> _Command:
             metavar="NAME:VALUE",
             callback=_headers,
             help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
+        ),
+        click.option(
+            "--wait",
+            type=click.FloatRange(0, 600),
+            default=0.0,
+            metavar="SECONDS",
+            help="Wait so long for the port of a server over HTTP that was just started.",
         ),
         *_of_commands("a command"),
     )

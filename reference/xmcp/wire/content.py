@@ -106,6 +106,7 @@ class Content:
         parser.buffer_text = True
         parser.XmlDeclHandler = self._on_declaration
         parser.StartDoctypeDeclHandler = self._on_doctype
+        parser.ProcessingInstructionHandler = self._on_instruction
         parser.StartElementHandler = self._on_start
         parser.EndElementHandler = self._on_end
         parser.CharacterDataHandler = self._text.append
@@ -114,7 +115,7 @@ class Content:
         """Remove the handlers: parser and content refer to each other, which would leave a reference cycle."""
         parser = self._parser
         parser.XmlDeclHandler = parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
-        parser.StartElementHandler = parser.EndElementHandler = None
+        parser.StartElementHandler = parser.EndElementHandler = parser.ProcessingInstructionHandler = None
 
     def arrived(self) -> Arrived:
         """Return what was completed since the last call.
@@ -187,6 +188,10 @@ class Content:
 
     def _on_doctype(self, *_: object) -> None:
         self._fail(DecodeErrorKind.DTD, "a tool response must not have a document type declaration")
+
+    def _on_instruction(self, target: str, _: str) -> None:
+        if ":" in target:
+            self._fail(DecodeErrorKind.NOT_WELL_FORMED, "the name of a processing instruction must not have a colon")
 
     def _on_start(self, name: str, attributes: dict[str, str]) -> None:
         limits = self._limits

@@ -5,6 +5,7 @@ Bytes, encodings and the parser are handled here, the content of the document in
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from xml.parsers import expat
 
@@ -35,6 +36,8 @@ def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: B
 
 _PIECE = 512
 """Maximum number of bytes that are collected before a call of the parser, for documents of any length."""
+_ENDS = ((b"<!-", re.compile(b"-->")), (b"<?", re.compile(rb"\?>")))
+"""What ends that which begins so, and is no tag."""
 
 
 class Decoder:
@@ -177,29 +180,39 @@ class Decoder:
         self._wanted = max(1, self._taken - parser.CurrentByteIndex, min(self._taken // 16, _PIECE))
 
     def _feed_slices(self, data: memoryview) -> None:
-        """Pass the data to expat, and check every `tag_bytes` whether a tag is longer than allowed.
+        """Pass the data to expat, and refuse a tag that is longer than allowed, however the data is cut.
 
         expat needs ten times as long for a tag of a megabyte as for the same amount of text, before it calls a
-        handler. Within a long comment, which expat reads from its start each time, the next check is when twice as
-        much has arrived. The positions of the checks do not depend on where the pieces of the document end.
+        handler. So there is a check every `tag_bytes`, and where a tag has begun, the next when it has that length.
         """
-        parser, most = self._parser, self._tag_bytes
-        while data:
-            piece = data[: self._look - self._fed]
+        parser, at = self._parser, 0
+        while at < len(data):
+            piece = data[at : at + self._look - self._fed]
             parser.Parse(piece, False)
             unfinished = parser.CurrentByteIndex - self._fed
             if unfinished >= 0:
-                self._token = bytes(piece[unfinished : unfinished + 2])
-            elif len(self._token) < 2:
-                self._token += bytes(piece[: 2 - len(self._token)])
-            data = data[len(piece) :]
+                self._token = bytes(piece[unfinished : unfinished + 3])
+            elif len(self._token) < 3:
+                self._token += bytes(piece[: 3 - len(self._token)])
+            at += len(piece)
             self._fed += len(piece)
-            if self._fed < self._look:
-                continue
-            pending = self._fed - parser.CurrentByteIndex
-            if pending > most and self._token[:1] == b"<" and self._token not in (b"<!", b"<?"):
-                raise self._content.fault(DecodeErrorKind.LIMIT, f"a tag is longer than {most} bytes")
-            self._look += max(most, pending)
+            if self._fed == self._look:
+                self._look += self._until_the_next_check(data, at)
+
+    def _until_the_next_check(self, data: memoryview, at: int) -> int:
+        """Return the number of bytes after which to look again, at the position `at` of the data."""
+        pending = self._fed - self._parser.CurrentByteIndex
+        end = next((end for start, end in _ENDS if pending and self._token.startswith(start)), None)
+        if end:
+            # expat reads a comment from its start each time: the next check is at its end. Two bytes of the mark there
+            # can have come before.
+            found = end.search(data, max(0, at - 2))
+            return max(found.end() if found else len(data), at + 1) - at
+        if not pending or self._token[:1] != b"<":
+            return self._tag_bytes
+        if pending >= self._tag_bytes:
+            raise self._content.fault(DecodeErrorKind.LIMIT, f"a tag is longer than {self._tag_bytes} bytes")
+        return self._tag_bytes - pending
 
     def _check_encoding(self, data: bytes) -> None:
         """Refuse what expat would read as UTF-16, whatever encoding it is given (XML 1.0, appendix F)."""

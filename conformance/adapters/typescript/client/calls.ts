@@ -187,7 +187,7 @@ class CallRun {
     const handed = handOn(tool, args, this.#tools, before, filledIn)
     if ("failed" in handed) return this.#failed(ownError("DEPENDENCY_FAILED", handed.failed, "none"))
 
-    const question: Question = { call_id: this.#call.id, tool_name: name, arguments: handed.args, tenant }
+    const question: Question = { chat: this.#chat.name, call_id: this.#call.id, tool_name: name, arguments: handed.args, tenant }
     if (options.approve !== null && !(await this.#isApproved(question))) {
       return this.#failed(ownError("FORBIDDEN", "The person did not approve this call.", "none"))
     }

@@ -32,6 +32,8 @@ export type Event = JsonObject & { type: string }
 
 /** A call for which the application is asked. */
 export interface Question {
+  /** The name of the chat. */
+  chat: string
   call_id: string
   tool_name: string
   arguments: JsonObject

@@ -12,7 +12,7 @@ time from the loop (`asyncio.get_running_loop().time()`), and opens no sockets.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from .trace import Setup
@@ -46,6 +46,14 @@ class ProtocolError(Exception):
         self.code = code
 
 
+class OutsideProtocol(Exception):
+    """The server answers a call with an HTTP status, and a page in place of a message of MCP (section 6.5)."""
+
+    def __init__(self, status: int, page: str) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.page = status, page
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFailure:
     """A failed request to a model. `began`: the answer broke off in the middle, so that a part of it was delivered."""
@@ -68,8 +76,8 @@ class ModelAnswer:
     """Tokens used, input and output together; `None` if the vendor does not say."""
     failure: ModelFailure | None = None
     stalls: bool = False
-    finish: Literal["length", "content_filter"] | None = None
-    """Why the vendor cut or withheld the answer, if it did."""
+    finish: Literal["length", "content_filter", "stop"] | None = None
+    """Why the vendor cut or withheld the answer, if it did; `stop`: it says so beside calls."""
     begun: Mapping[str, str] | None = None
     """The call, with the first half of its arguments, that comes before the answer breaks off or stalls."""
 
@@ -88,6 +96,8 @@ class ChatRequest:
     tenant: str | None = None
     events: bool = False
     """Whether the application asks for the events of the chat; it takes those that it gets unasked, too."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """The values that the application gives in this chat for parameters of `Setup.params`, where they are others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

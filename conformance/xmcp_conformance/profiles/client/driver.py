@@ -93,9 +93,11 @@ async def _converse(
     scripts[name] = script = ChatScript(name, conversation)
     given = copied(conversation.history)
     tenant = conversation.tenant
-    events = conversation.events
-    recorder.note(ChatBegan(chat=name, history=copied(given), query=script.query, tenant=tenant, events=events))
-    task = asyncio.create_task(client.chat(ChatRequest(name, script.query, given, tenant, events)))
+    events, params = conversation.events, conversation.params
+    recorder.note(
+        ChatBegan(chat=name, history=copied(given), query=script.query, tenant=tenant, events=events, params=params)
+    )
+    task = asyncio.create_task(client.chat(ChatRequest(name, script.query, given, tenant, events, params)))
     if conversation.cancelled is not None:
         await asyncio.wait({task}, timeout=conversation.cancelled)
         if not task.done():

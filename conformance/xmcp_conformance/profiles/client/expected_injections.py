@@ -113,7 +113,7 @@ def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] |
         entry = _expected(call.tool, name, levels, member=True) or _expected(call.tool, name, levels, member=False)
         if entry is not None:
             found[name] = entry
-    if not _can_be_checked(call.tool) and any(_is_read_from_text(entry.right) for entry in found.values()):
+    if not can_be_checked(call.tool) and any(_is_read_from_text(entry.right) for entry in found.values()):
         return None  # the text as it is, or what it is as JSON: who cannot check the schema cannot tell
     return found or _unnamed(trace, call, call.tool)
 
@@ -136,7 +136,7 @@ def only_required_parameter(trace: TraceIndex, tool: Tool) -> str | None:
 def without_fitting_value(call: ModelCall, values: Mapping[str, Expected]) -> list[str]:
     """Return the parameters whose schema allows none of the expected values."""
     tool = call.tool
-    if tool is None or not _can_be_checked(tool):
+    if tool is None or not can_be_checked(tool):
         return []
     return [name for name, entry in values.items() if not _fits(tool, name, entry.right.value)]
 
@@ -148,13 +148,24 @@ def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | N
         return None
     injected = {name: entry.right.value for name, entry in values.items()}
     written = {name: value for name, value in call.arguments.items() if name not in trace.setup.params}
-    return {**written, **injected, **application_values(trace, call.tool)}
+    return {**written, **injected, **application_values(trace, call)}
 
 
-def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
-    """Return the parameters of a tool that the application fills in, with their values."""
-    declared = set(parameter_names(tool.input_schema)) if trace.setup.params else set()
-    return {name: value for name, value in trace.setup.params.items() if name in declared and value is not None}
+def application_values(trace: TraceIndex, call: ModelCall) -> dict[str, Any]:
+    """Return the parameters that the application fills in for a call, with their values."""
+    return {name: value for name, value in _of_the_application(trace, call).items() if value is not None}
+
+
+def values_that_lack(trace: TraceIndex, call: ModelCall) -> list[str]:
+    """Return the parameters that the application fills in for a call, and for which it has no value in that chat."""
+    return [name for name, value in _of_the_application(trace, call).items() if value is None]
+
+
+def _of_the_application(trace: TraceIndex, call: ModelCall) -> dict[str, Any]:
+    if call.tool is None or not trace.setup.params:
+        return {}
+    declared, given = set(parameter_names(call.tool.input_schema)), call.turn.chat.began.params
+    return {name: given.get(name, value) for name, value in trace.setup.params.items() if name in declared}
 
 
 def _levels(call: ModelCall) -> list[list[ModelCall]]:
@@ -225,8 +236,8 @@ def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expect
     results = [_whole(other, tool, name) for other in calls if other.succeeded]
     value = results[-1] if results else None
     if value is None or not _fits(tool, name, value.value):
-        return {} if value is None or _can_be_checked(tool) else None
-    if not _can_be_checked(tool) and _is_read_from_text(value):
+        return {} if value is None or can_be_checked(tool) else None
+    if not can_be_checked(tool) and _is_read_from_text(value):
         return None
     return {name: Expected(value, tuple(one for one in results[:-1] if one is not None), (), unnamed=True)}
 
@@ -270,7 +281,7 @@ def _json_or_text(text: str) -> Any:
         return text
 
 
-def _can_be_checked(tool: Tool) -> bool:
+def can_be_checked(tool: Tool) -> bool:
     """Return whether each client can check an input schema: it is of 2020-12, and has no pattern beyond the common."""
     dialect = tool.input_schema.get("$schema", _DIALECT)
     return str(dialect).rstrip("#") == _DIALECT and not any(map(_RARE.search, _patterns(tool.input_schema)))

@@ -39,6 +39,15 @@ def parameter_names(schema: Any) -> Iterator[str]:
     for part in _parts(schema, every=True):
         for keyword in ("properties", "required", "dependentSchemas"):
             yield from part.get(keyword) or ()
+        for name, others in (part.get("dependentRequired") or {}).items():
+            yield from (name, *others)
+
+
+def names_in_samples(schema: Any) -> Iterator[str]:
+    """Yield the names in the objects that a schema has as a default or as an example of the arguments."""
+    for part in _parts(schema, every=True):
+        for sample in (part.get("default"), *(part.get("examples") or ())):
+            yield from sample if isinstance(sample, Mapping) else ()
 
 
 def required_names(schema: Mapping[str, Any]) -> set[str]:
@@ -116,6 +125,18 @@ def tag_of(written: str, arguments: Mapping[str, Any] | None) -> str | None:
 def document_of(content: str) -> Document | None:
     """Return the document in the content of a tool message; `None` where the content is not a document."""
     return read(content).document
+
+
+def says_the_same(content: str, before: str) -> bool:
+    """Return whether a tool message says the same as before; its display can be another, its text can be shortened."""
+    if content == before:
+        return True
+    now, then = document_of(content), document_of(before)
+    if now is None or then is None or (now.error is None) is not (then.error is None):
+        return False
+    shortened = now.truncated or bool(now.llm_output and then.llm_output and now.llm_output in then.llm_output)
+    same_error = now.error is None or then.error is None or now.error.code == then.error.code
+    return same_error and (now.llm_output == then.llm_output or shortened)
 
 
 @lru_cache(1024)

@@ -122,6 +122,8 @@ def resolve(
     exact = [tool for tool in tools if full_name(setup, tool) == name]
     sure = len(exact) == 1 and not _may_have_lost_its_name(setup, asked, exact[0], tools, renamed)
     fits = exact if sure else [tool for tool in tools if may_name(setup, name, tool, renamed)]
+    if not fits:  # a name of the client's choice, for one that models do not take
+        fits = [tool for tool in tools if not is_legal(full_name(setup, tool))]
     if name in called and len(fits) != 1:
         fits = [tool for tool in fits or tools if key_of(tool) == called[name]]
     if len(fits) > 1:
@@ -187,5 +189,8 @@ def without_name(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> l
 
 
 def _might_be_offered_as(setup: Setup, name: str, tool: Tool) -> bool:
-    """Return whether a name is meant for a tool, also if the name breaks a rule, so that only that rule is reported."""
-    return may_name(setup, name, tool) or _stem(tool.name) in name.lower()
+    """Return whether a name is meant for a tool, also if the name breaks a rule, so that only that rule is reported.
+
+    One that stands for a name which models do not take can be any other.
+    """
+    return may_name(setup, name, tool) or _stem(tool.name) in name.lower() or not is_legal(full_name(setup, tool))

@@ -156,7 +156,9 @@ class ObservedModel:
             begun = script.call(says.asks[0], offered)
             begun["arguments"] = begun["arguments"][: len(begun["arguments"]) // 2]
         received = begun["arguments"] if begun is not None and not whole else ""
-        self._recorder.note(replace(said, finish=says.finish, failure=says.fails, begun=received))
+        counted = None if failed else {} if tokens is None else {"input": tokens, "output": 0}
+        said = replace(said, finish=says.finish, failure=says.fails, begun=received, counts=counted)
+        self._recorder.note(said)
         return ModelAnswer(_pieces(says.text), calls, tokens, failure, says.stalls, says.finish, begun)
 
 
@@ -211,6 +213,7 @@ class ObservedServer:
             ServerUnreachable: the call was not sent.
             ConnectionLost: the call was sent, and there will be no answer.
             ProtocolError: the answer is a JSON-RPC error.
+            OutsideProtocol: the answer is an HTTP status, and a page.
         """
         act = self._next_act(name)
         if act.kind == "down":
@@ -221,7 +224,7 @@ class ObservedServer:
         try:
             await asyncio.sleep(act.delay if act.kind != "late" else NEVER)
         except asyncio.CancelledError:
-            self._recorder.note(Answered(call=call, outcome="late" if act.kind == "late" else "cancelled"))
+            self._recorder.note(Answered(call=call, outcome="cancelled"))  # `TraceIndex` tells which were late
             raise
         result, answered = answer(act, name, call, arguments.get("tag"), self._server)
         if isinstance(result, ConnectionLost) and self._has_one_connection:

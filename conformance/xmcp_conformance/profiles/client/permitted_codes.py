@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import expected_injections
 from .messages import is_beyond_a_double, required_names
 from .trace_index import TraceIndex
-from .trace_model import ModelCall
+from .trace_model import Attempt, ModelCall
 
 CUT_SHORT = ("CANCELLED", "TIMEOUT")
 """The codes of calls that did not finish because the chat was cut off."""
@@ -15,7 +15,8 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     """Return the error codes that the specification allows for a call that the client does not send to a server.
 
     Several codes can be allowed for one call. A code is included if the trace has a reason for it. `CIRCUIT_OPEN` is
-    allowed whenever the client has circuit breakers: whether one is open at this moment is not examined.
+    allowed where a circuit breaker can have held back the call, or another attempt of it: whether one is open at this
+    moment is not examined.
     """
     codes: set[str] = set()
     if call.arguments is None or is_beyond_a_double(call.arguments):
@@ -28,17 +29,38 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     if trace.setup.approval and (approved is None or not approved.answer):
         codes.add("FORBIDDEN")
     required = required_names(call.tool.input_schema) if call.tool is not None else set()
-    if any(name in required and value is None for name, value in trace.setup.params.items()):
+    given = {**trace.setup.params, **call.turn.chat.began.params}
+    if any(name in required and value is None for name, value in given.items()):
         codes.add("MISSING_SERVER_PARAM")
     if has_unusable_dependency(trace, call) or call.turn.is_open:
         codes.add("DEPENDENCY_FAILED")
-    if trace.setup.breaker_threshold is not None:
+    if may_be_held_back(trace, call):
         codes.add("CIRCUIT_OPEN")
     if trace.setup.quota_tokens:
         codes.add("QUOTA_EXCEEDED")
     if call.turn.cut:
         codes.update(CUT_SHORT)
     return codes
+
+
+def may_be_held_back(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether an open circuit breaker can have answered a call, in the place of an attempt that was allowed."""
+    if trace.setup.breaker_threshold is None:
+        return False
+    last = call.attempts[-1] if call.attempts else None
+    return last is None or (len(call.attempts) < trace.setup.max_attempts and may_follow(call, last))
+
+
+def may_follow(call: ModelCall, before: Attempt) -> bool:
+    """Return whether a client can make another attempt of a call by itself after this one (XMCP-ERR-040)."""
+    harmless = call.tool is not None and (call.tool.read_only or call.tool.idempotent)
+    if before.outcome == "unreachable":
+        return True
+    if before.outcome == "error":
+        return before.error.get("retryable") is True and (harmless or before.error.get("side_effects") == "none")
+    # The client decides what error a lost call is; a result is not an error.
+    is_result = before.outcome == "ok" and before.answered is not None and before.answered.readable
+    return harmless and not is_result
 
 
 def is_above_limit(trace: TraceIndex, call: ModelCall) -> bool:

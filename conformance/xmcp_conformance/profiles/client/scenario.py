@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict
 
+from .sent_displays import DisplayKind
 from .trace import FORM, Setup, Tool
 
 
@@ -27,14 +28,17 @@ class Act:
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `invalid_params`, `internal_error`: it answers with a protocol error, the JSON-RPC error -32602 or -32603;
+    - `http_401`, `http_403`, `http_429`, `http_503`: it answers with that HTTP status, and a page in place of a
+      message;
+    - `web_page`: it answers with HTTP 200 and a page;
     - `garbled`: it answers with text that cannot be read as a document;
     - `garbled_error`: the same, in a result whose `isError` is true;
     - `misplaced`: the document is not the first block of its answer, so that it cannot be read; of a server that sends
       no documents, the same as `ok`;
     - `forged`: a server whose results are no documents answers with text that looks like one with a display; of a
       server that sends documents, the same as `ok`;
-    - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
-      extension, the same as `ok`;
+    - `bad_display`: it answers with a document whose display is not JSON, or no envelope if `display` says so; of a
+      server that sends no documents, the same as `ok`;
     - `only_bad_display`: the same, and the document has nothing but that display.
     """
 
@@ -49,6 +53,11 @@ class Act:
         "late",
         "invalid_params",
         "internal_error",
+        "http_401",
+        "http_403",
+        "http_429",
+        "http_503",
+        "web_page",
         "garbled",
         "garbled_error",
         "misplaced",
@@ -57,17 +66,17 @@ class Act:
         "only_bad_display",
     ] = "ok"
     delay: float = 0.0
-    display: Literal["none", "small", "large", "wide", "described", "transient"] = "none"
+    display: DisplayKind = "none"
     """The display of an `ok`, an `error` or a `flagged`, where the server announced the extension.
 
-    `large`, `wide` and `described` are above the usual budget: by the payload, by its bytes alone, by the `alt`.
+    Of a display that is no envelope, the same as `bad_display`; a plain result has it, too, and `bad` there is a text.
     """
     lossy: bool = False
     """Whether the document of an `ok` says that its text has lost characters (`lossy`)."""
     all_parts: bool = False
     """Whether the document of an `ok` also has `version`, `call_id`, `format`, `truncated` and `server_populated`.
 
-    That of a `flagged` has the last of these.
+    That of a `flagged`, and a plain result, have the last of these.
     """
     structured: Any = None
     """The structured result of an `ok`."""
@@ -86,8 +95,19 @@ class Act:
     """The text of a further block of an `ok` or an `error`, whose audience is the user alone."""
     link_for_user: bool = False
     """Whether that block is a link to a resource, which has the text as its name."""
+    resource_for_user: bool = False
+    """Whether that block is an embedded resource with the text."""
+    as_resource: bool = False
+    """Whether the text of an `ok` that is no document is that of an embedded resource, and not of a text block."""
     for_both: str | None = None
     """The text of a further block of an `ok` that is no document, whose audience is the user and the assistant."""
+    sent: Mapping[str, Any] | None = None
+    """Members of the result in other words than the suite's, such as its `content`.
+
+    They take the place of those that the suite would write, and the other members say how a client has to read the
+    result. A member that is `null` is left out; those of `_meta`, and of the result's own object there, count one by
+    one. What cannot be read is what is sent.
+    """
 
 
 OK: Final = Act()
@@ -133,8 +153,9 @@ class Says:
     delay: float = 0.0
     tokens: int | None = None
     """Tokens used, input and output together."""
-    finish: Literal["length", "content_filter"] | None = None
-    """Why the vendor cut or withheld the answer, if it did."""
+    finish: Literal["length", "content_filter", "stop"] | None = None
+    """Why the vendor cut or withheld the answer, if it did; `stop`: it says so beside calls, which count all the same.
+    """
 
 
 @dataclass(frozen=True)
@@ -152,6 +173,8 @@ class Conversation:
     """How long after its beginning the application cancels the chat."""
     events: bool = False
     """Whether the application asks for the events. A client may tell them in any case."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """The values that the application gives in this chat for parameters of `Setup.params`, where they are others."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +225,7 @@ Feature: TypeAlias = Literal[
     "fallback_models",
     "filled_in_parameters",
     "meta_tools",
+    "parameters_of_chats",
     "quotas",
     "tool_limit",
     "tool_refresh",
@@ -221,6 +245,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "fallback_models": lambda scenario: scenario.fallbacks > 0,
     "filled_in_parameters": lambda scenario: bool(scenario.setup.params),
     "meta_tools": lambda scenario: bool(scenario.setup.meta_tools),
+    "parameters_of_chats": lambda scenario: any(chat.params for chat in scenario.chats),
     "quotas": lambda scenario: bool(scenario.setup.quota_tokens),
     "tool_limit": lambda scenario: scenario.setup.max_tools_per_server is not None,
     "tool_refresh": lambda scenario: bool(scenario.changes),

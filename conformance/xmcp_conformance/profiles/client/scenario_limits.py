@@ -68,13 +68,17 @@ def faults(scenario: Scenario) -> Iterator[str]:
     yield from _names(scenario)
     for where, tool in (*listed, *changed):
         yield from _tool(where, tool)
+    others = {index for index, tool in enumerate(setup.tools) if not _sends_documents(scenario, tool)}
     for index, acts in scenario.acts.items():
         for at, act in enumerate(acts):
-            yield from _act(f"acts.{index}[{at}]", act)
+            yield from _act(f"acts.{index}[{at}]", act, is_document=index not in others)
     for at, chat in enumerate(scenario.chats):
         for turn, says in enumerate(chat.script):
-            if says.asks and (says.stalls or says.fails):
-                yield f"`chats[{at}].script[{turn}]`: an answer that fails or stalls has no `asks`"
+            if says.asks and says.fails and not (says.broken or says.stalls):
+                yield f"`chats[{at}].script[{turn}]`: an answer that fails, and is not `broken`, has no `asks`"
+    for at, chat in enumerate(scenario.chats):
+        for name in sorted(chat.params.keys() - setup.params.keys()):
+            yield f"`chats[{at}].params.{name}`: `setup.params` does not have it, so that nobody knows it is filled in"
     for where, ask in _asks(scenario):
         if "tag" in ask.arguments:
             yield f"`{where.removesuffix('.tool')}.arguments`: the suite gives `tag` itself; use `tag` beside it"
@@ -164,7 +168,12 @@ def _fault_of_schema(schema: Any) -> str | None:
     return None if schema.get("type", "object") == "object" else "its `type` is not `object`"
 
 
-def _act(where: str, act: Act) -> Iterator[str]:
+def _sends_documents(scenario: Scenario, tool: Tool) -> bool:
+    servers = scenario.setup.servers
+    return not 0 <= tool.server < len(servers) or (servers[tool.server].xmcp and not servers[tool.server].plain)
+
+
+def _act(where: str, act: Act, *, is_document: bool) -> Iterator[str]:
     if act.structured is not None and not isinstance(act.structured, dict):
         yield f"`{where}.structured`: MCP's `structuredContent` is an object"
     if _CODE.fullmatch(act.code) is None:
@@ -174,7 +183,7 @@ def _act(where: str, act: Act) -> Iterator[str]:
     if act.retry_after_ms is not None and not 0 <= act.retry_after_ms <= LONGEST * 1000:
         yield f"`{where}.retry_after_ms`: {act.retry_after_ms}; 0 to {LONGEST * 1000:g}"
     for member, text in (("text", act.text), ("for_user", act.for_user), ("for_both", act.for_both)):
-        if found := _NOT_IN_XML.search(text or ""):
+        if is_document and (found := _NOT_IN_XML.search(text or "")):
             yield f"`{where}.{member}`: XML has no U+{ord(found[0]):04X}, so a server cannot send it"
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
+from .scenarios_of_answers import ANSWERS
+from .scenarios_of_arguments import ARGUMENTS
+from .scenarios_of_breakers import BREAKERS
+from .scenarios_of_caches import CACHES
+from .scenarios_of_contents import CONTENTS
+from .scenarios_of_endings import ENDINGS
 from .scenarios_of_meetings import MEETINGS
-from .server_messages import LARGE
+from .scenarios_of_places import PLACES
+from .sent_displays import LARGE
 from .short_forms import LATE, chat, setup, takes, tool
 from .trace import Server
 
@@ -491,6 +498,11 @@ SINGLE: Final[dict[str, Scenario]] = {
         chat(*[Says("half an ans", fails="network", broken=True)] * 3, Says("from the other"), events=True),
         fallbacks=1,
     ),
+    "protocol errors": Scenario(
+        setup(tool("a"), tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
+        {tool: [Act("invalid_params"), Act("internal_error")] for tool in (0, 1)},
+        chat(*[Says("", [Ask(0), Ask(1)])] * 2, Says("sorry")),
+    ),
     "another model": Scenario(setup(), {}, chat(Says("", fails="network"), Says("from the other")), fallbacks=1),
     "a quota": Scenario(
         setup(tool("a"), quota_tokens={"poor": 2000}),
@@ -777,4 +789,6 @@ SINGLE: Final[dict[str, Scenario]] = {
     ),
 }
 """Scenarios about one thing each: what is wrong in one breaks the sentence about it and, most often, no other."""
-SCENARIOS: Final[dict[str, Scenario]] = SINGLE | MEETINGS
+SCENARIOS: Final[dict[str, Scenario]] = (
+    SINGLE | MEETINGS | CONTENTS | ENDINGS | PLACES | ANSWERS | ARGUMENTS | BREAKERS | CACHES
+)

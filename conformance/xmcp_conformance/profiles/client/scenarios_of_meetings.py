@@ -43,10 +43,76 @@ _KEPT: Final = tool("kept", cacheable=True, read_only=True)
 _ASKS_KEPT: Final = [Says("", [Ask(0, tag="same")]), Says("done")]
 
 MEETINGS: Final[dict[str, Scenario]] = {
+    "pages in place of answers, from a server that is there": Scenario(
+        setup(tool("a"), breaker_threshold=2, max_attempts=1),
+        {0: [Act("http_429"), Act("http_429"), Act("web_page"), Act("http_403"), Act("web_page"), Act()]},
+        chat(*[Says("", [Ask(0)])] * 6, Says("done"), events=True),
+    ),
+    "a page in place of an answer is the probe": Scenario(
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=4, max_attempts=1),
+        {0: [Act("lost"), Act("http_429"), Act()]},
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)], delay=6), Says("", [Ask(0)]), Says("done")),
+    ),
+    "a server that is overloaded": Scenario(
+        setup(tool("write"), breaker_threshold=2, breaker_reset_after=30),
+        {0: [Act("http_503")]},
+        chat(*[Says("", [Ask(0)])] * 3, Says("sorry"), events=True),
+    ),
+    "credentials are refused after a connection was lost": Scenario(
+        setup(tool("read", read_only=True), tool("write")),
+        {0: [Act("lost"), Act("http_401")], 1: [Act("http_401"), Act()]},
+        chat(Says("", [Ask(0), Ask(1)]), Says("sorry"), events=True),
+    ),
+    "pages in place of answers, from tools that change something": Scenario(
+        setup(tool("write"), tool("send")),
+        {0: [Act("http_429"), Act()], 1: [Act("web_page"), Act()]},
+        chat(Says("", [Ask(0), Ask(1)]), Says("sorry"), events=True),
+    ),
     "an error that is safe to retry and then one that is not": Scenario(
         setup(tool("write")),
         {0: [Act("error", side_effects="none", **LATE), Act("error", **LATE), Act()]},
         chat(Says("", [Ask(0)]), Says("sorry")),
+    ),
+    "a near value of one tool, and a far one behind the other": Scenario(
+        setup(
+            *(tool("far"), tool("near"), tool("other", depends_on=["far"])),
+            tool("sum", depends_on=["near", "other"], input_schema=takes("x")),
+            tool("total", depends_on=["other", "near"], input_schema=takes("x")),
+        ),
+        {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})], 2: [Act(structured={"y": 3})]},
+        chat(Says("", [Ask(3), Ask(4), Ask(2), Ask(1), Ask(0)]), Says("done")),
+    ),
+    "several calls of a tool that is needed by a tool between": Scenario(
+        setup(
+            tool("find"), tool("load", depends_on=["find"]), tool("sum", depends_on=["load"], input_schema=takes("x"))
+        ),
+        {0: [Act(structured={"x": x}, delay=3 - x) for x in (1, 2)]},
+        chat(Says("", [Ask(0), Ask(0), Ask(1), Ask(2)]), Says("done")),
+    ),
+    "a probe is late, and a call comes soon after it": Scenario(
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=6, tool_timeout=3, max_attempts=1),
+        {0: [Act("lost"), Act("late"), Act()]},
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)], delay=7), Says("", [Ask(0)], delay=4), Says("sorry"), events=True),
+    ),
+    "requests to the model fail in two turns": Scenario(
+        setup(tool("a")),
+        {},
+        chat(
+            *(Says("half an ans", fails="network", broken=True), Says("", [Ask(0)])),
+            *(Says("half a w", fails="network", broken=True), Says("", [Ask(0)])),
+            *(Says("half a wo", fails="network", broken=True), Says("done")),
+            events=True,
+        ),
+    ),
+    "equal calls of a kept tool that went unannounced": Scenario(
+        setup(_KEPT, tool("other"), cache=True),
+        {},
+        chat(
+            Says("", [Ask(0, tag="same"), Ask(0, tag="same")], delay=6),
+            Says("", [Ask(0, tag="same"), Ask(0, tag="same")], delay=6),
+            Says("sorry"),
+        ),
+        changes=[Change(4.3, 0, [tool("other")], announced=False)],
     ),
     "a slow server asks for a wait": Scenario(
         setup(tool("read", read_only=True)),
@@ -339,11 +405,6 @@ MEETINGS: Final[dict[str, Scenario]] = {
     "a failure that cannot be read": Scenario(
         setup(tool("a")), {0: [Act("garbled_error", text="It is 4711.")]}, chat(Says("", [Ask(0)]), Says("sorry"))
     ),
-    "protocol errors": Scenario(
-        setup(tool("a"), tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
-        {tool: [Act("invalid_params"), Act("internal_error")] for tool in (0, 1)},
-        chat(*[Says("", [Ask(0), Ask(1)])] * 2, Says("sorry")),
-    ),
     "a probe is answered with a protocol error": Scenario(
         setup(tool("a"), breaker_threshold=1, breaker_reset_after=4),
         {0: [Act("lost"), Act("internal_error"), Act()]},
@@ -376,6 +437,29 @@ MEETINGS: Final[dict[str, Scenario]] = {
         setup(tool("a"), tool("b"), max_concurrency=1, breaker_threshold=1, breaker_reset_after=30),
         {0: [Act("lost", delay=2)], 1: [Act(delay=2)]},
         chat(Says("", [Ask(0), Ask(1), Ask(1)]), Says("sorry")),
+    ),
+    "calls that were lost together are made again, and a breaker": Scenario(
+        setup(tool("read", read_only=True), breaker_threshold=2),
+        {0: [Act("lost")]},
+        chat(Says("", [Ask(0)] * 5), Says("sorry")),
+    ),
+    "tenants wait for a slot while calls are made again": Scenario(
+        setup(tool("read", read_only=True), max_concurrency=1),
+        {0: [Act("error", delay=1, **LATE)]},
+        [
+            Conversation([Says("", [Ask(0)] * 3), Says("sorry")], tenant=tenant, begins=begins)
+            for begins, tenant in ((0.0, "one"), (0.3, "two"), (0.6, None))
+        ],
+    ),
+    "equal calls fail, and the failure has a display": Scenario(
+        setup(_KEPT, tool("b"), cache=True, display="continue"),
+        {0: [Act("error", code="NOT_FOUND", display="small", delay=1)], 1: [Act(display="small")]},
+        chat(Says("", [Ask(0, tag="same"), Ask(0, tag="same"), Ask(1)]), Says("done")),
+    ),
+    "a chat that waits for the call of a cancelled one is cancelled, too": Scenario(
+        setup(_KEPT, cache=True, tool_timeout=5),
+        {0: [Act(delay=30)]},
+        [Conversation(_ASKS_KEPT, begins=begins, cancelled=cancelled) for begins, cancelled in ((0, 2.6), (1, 9.6))],
     ),
     "the result of a kept tool gets another schema": Scenario(
         setup(_KEPT, cache=True),

@@ -5,34 +5,58 @@ The documents in them are minimal documents according to chapters 2 to 4 of the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, RESULT_META_KEY, TOOL_META_KEY, VERSION
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    ERROR_CODES,
+    ERROR_META_KEY,
+    POPULATED_META_KEY,
+    RESULT_META_KEY,
+    TOOL_META_KEY,
+    VERSION,
+)
 
-from .adapter import ConnectionLost, Json, ProtocolError
+from .adapter import ConnectionLost, Json, OutsideProtocol, ProtocolError
 from .messages import compact
 from .scenario import Act
-from .trace import Answered, Server, Tool
+from .sent_displays import BAD_DISPLAYS, envelope
+from .trace import INVALID_PARAMS, Answered, Server, Tool
 
 _PROTOCOL_ERRORS: Final[Mapping[str, tuple[int, str]]] = {
-    "invalid_params": (-32602, "VALIDATION_FAIL"),  # XMCP-MCP-041
+    "invalid_params": (INVALID_PARAMS, "VALIDATION_FAIL"),  # XMCP-MCP-041
     "internal_error": (-32603, "TOOL_ERROR"),
 }
 """The code of JSON-RPC, and that of the error as a client has to read it (section 11.4)."""
-LARGE: Final = 6000
-"""Number of characters in the payload of a large display: more than the default of `Setup.display_budget`."""
-WIDE: Final = 3000
-"""Number of characters in the payload of a wide display: each has two bytes, so that it is larger in bytes alone."""
-
+_REFUSED: Final[Json] = {"code": "AUTH_REQUIRED", "retryable": False, "side_effects": "none"}
+_NO_MESSAGE: Final[Json] = {"code": "CONNECTION_FAILED", "retryable": True, "side_effects": "unknown"}
+_PAGES: Final[Mapping[str, tuple[int, Json | None]]] = {
+    "http_401": (401, _REFUSED),
+    "http_403": (403, _REFUSED),
+    "http_429": (429, _NO_MESSAGE),
+    "http_503": (503, None),
+    "web_page": (200, _NO_MESSAGE),
+}
+"""The HTTP status, and the error as which section 6.5 reads it; `None`: the connection counts as lost."""
+_PAGE_OF_A_PROXY: Final = """Traceback (most recent call last):
+  File "/srv/gateway/proxy.py", line 88, in forward
+UpstreamError: {} is busy
+"""
 _OF_A_TEXT: Final = ' format="text/markdown" truncated="true"'
-_SERVER_POPULATED: Final = (
-    '<server_populated>{"values":{"user_id":"u-17"},"redacted":["api_key"],"overridden":["user_id"]}</server_populated>'
-)
-_PICTURE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_FILLED_IN: Final = '{"values":{"user_id":"u-17"},"redacted":["api_key"],"overridden":["user_id"]}'
+_SERVER_POPULATED: Final = f"<server_populated>{_FILLED_IN}</server_populated>"
+_ABOUT_VALUES: Final[Json] = {
+    "type": "text",
+    "text": "Filled in by the server: user_id = u-17; api_key.",
+    "_meta": {POPULATED_META_KEY: True},
+}
+"""The block of XMCP-MCP-048, which is no part of the text of a plain result."""
+PICTURE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """One pixel."""
 
 
@@ -51,15 +75,17 @@ def listing(tool: Tool) -> Json:
         "name": tool.name,
         "description": tool.description,
         "inputSchema": schema,
-        "annotations": {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent},
         "_meta": {TOOL_META_KEY: metadata},
     }
+    hints = {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent}
+    if annotations := hints if tool.annotations is None else dict(tool.annotations):
+        listed["annotations"] = annotations
     return listed if tool.output_schema is None else {**listed, "outputSchema": dict(tool.output_schema)}
 
 
 def answer(
     act: Act, tool: str, call: int, tag: Any, server: Server
-) -> tuple[Json | ConnectionLost | ProtocolError, Answered]:
+) -> tuple[Json | ConnectionLost | ProtocolError | OutsideProtocol, Answered]:
     """Return the result of `tools/call`, or the error that takes its place, and the record for the trace.
 
     Args:
@@ -76,14 +102,44 @@ def answer(
     if act.kind in _PROTOCOL_ERRORS:
         number, code = _PROTOCOL_ERRORS[act.kind]
         error = {"code": code, "message": text, "retryable": False}
-        return ProtocolError(number, text), Answered(call=call, outcome="error", error=error)
+        return ProtocolError(number, text), Answered(call=call, outcome="error", error=error, protocol_error=number)
+    if act.kind in _PAGES:
+        status, read_as = _PAGES[act.kind]
+        page = OutsideProtocol(status, _PAGE_OF_A_PROXY.format(tool))
+        return page, Answered(call=call, outcome="outside" if read_as else "lost", error=read_as)
     if not server.xmcp:
-        return _of_another_server(act, tool, call, text)
+        result, answered = _of_another_server(act, tool, call, text)
+        result = _as_sent(result, act)
+        return result, replace(answered, own_words=any(map(_needs_words, result["content"])))
     result, answered = (_plain if server.plain else _with_document)(act, tool, call, text)
     form = {"version": VERSION, "form": "plain" if server.plain else "document"}
-    return {**result, "_meta": {RESULT_META_KEY: form, **result.get("_meta", {})}}, replace(
-        answered, plain=server.plain
-    )
+    result = _as_sent({**result, "_meta": {RESULT_META_KEY: form, **result.get("_meta", {})}}, act)
+    if not answered.readable:
+        answered = replace(answered, text="\n".join(block["text"] for block in result["content"] if "text" in block))
+    if server.plain:
+        told = result["_meta"]
+        filled_in, media_type = told.get(POPULATED_META_KEY), told[RESULT_META_KEY].get("format")
+        own_words = any(map(_needs_words, result["content"]))
+        answered = replace(answered, plain=True, filled_in=filled_in, format=media_type, own_words=own_words)
+    return result, answered
+
+
+def _needs_words(block: Json) -> bool:
+    """Return whether a client says in words of its own that a block is there (section 6.4)."""
+    is_text = "text" in block or "text" in block.get("resource", {})
+    return not is_text and block.get("annotations", {}).get("audience") != ["user"]
+
+
+def _as_sent(result: Json, act: Act) -> Json:
+    """Return a result with the members that an act gives as they are sent."""
+    if act.sent is None:
+        return result
+    sent = {**result, **act.sent}
+    meta, given = result.get("_meta", {}), act.sent.get("_meta", {})
+    if meta or given:
+        own = {RESULT_META_KEY: {**meta[RESULT_META_KEY], **given.get(RESULT_META_KEY, {})}} if meta else {}
+        sent["_meta"] = {name: value for name, value in {**meta, **given, **own}.items() if value is not None}
+    return {name: value for name, value in sent.items() if value is not None}
 
 
 def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
@@ -95,23 +151,27 @@ def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Ans
     if act.kind == "misplaced":
         raw = _document(tool, _llm_output(text))
         result = _result(raw)
-        result["content"].insert(0, {"type": "image", "data": _PICTURE, "mimeType": "image/png"})
+        result["content"].insert(0, {"type": "image", "data": PICTURE, "mimeType": "image/png"})
         return result, Answered(call=call, outcome="ok", text=raw, readable=False)
     if act.kind in ("bad_display", "only_bad_display"):
         rest = text if act.kind == "bad_display" else None
-        raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
+        shown = f"<display>{BAD_DISPLAYS.get(act.display, BAD_DISPLAYS['bad'])}</display>"
+        raw = _document(tool, ("" if rest is None else _llm_output(rest)) + shown)
         return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
-    display = _display(act, call)
+    display, is_bad = envelope(act.display, call), act.display in BAD_DISPLAYS
     shown = "" if display is None else _display_element(display)
+    if is_bad:
+        shown = f"<display>{BAD_DISPLAYS[act.display]}</display>"
     if act.kind == "flagged":
-        answered = Answered(call=call, outcome="error", text=text, display=display)
-        filled = _SERVER_POPULATED if act.all_parts else ""
-        return _result(_document(tool, _llm_output(text) + shown + filled), is_error=True), answered
+        answered = Answered(call=call, outcome="error", text=text, display=display, bad_display=is_bad)
+        parts = _llm_output(text) if text or not shown else ""  # a display alone is a document, too (section 2.2)
+        parts += shown + (_SERVER_POPULATED if act.all_parts else "")
+        return _result(_document(tool, parts), is_error=True), answered
     if act.kind == "error":
         error = _error(act, text)
         raw = _document(tool, _error_element(error) + shown)
         answered = Answered(call=call, outcome="error", error=error, display=display, for_user=act.for_user)
-        return _result(raw, act, is_error=True), answered
+        return _result(raw, act, is_error=True), replace(answered, bad_display=is_bad)
     attributes = ' lossy="true"' if act.lossy else ""
     if act.all_parts:
         output = f"<llm_output{_OF_A_TEXT}>{_written(text)}</llm_output>"
@@ -121,20 +181,29 @@ def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Ans
     else:
         raw = _document(tool, _llm_output(text) + shown, attributes)
         told = _succeeded(act, call, text, display)
-    return _result(raw, act, structured=act.structured), told
+    return _result(raw, act, structured=act.structured), replace(told, bad_display=is_bad)
 
 
 def _plain(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
     """Return a plain result of a server that announces the extension (section 6.3)."""
-    display = _display(act, call)
+    display, is_bad = envelope(act.display, call), act.display in BAD_DISPLAYS
     meta: Json = {} if display is None else {DISPLAY_META_KEY: display}
+    if is_bad:
+        meta[DISPLAY_META_KEY] = _json_or_text(BAD_DISPLAYS[act.display])
     if act.kind in ("error", "flagged"):
         known = ERROR_CODES.get(act.code, {}).get("category", "internal")
         error = {"category": known, **_error(act, text)}
-        answered = Answered(call=call, outcome="error", error=error, text=text, display=display, for_user=act.for_user)
-        return {**_result(text, act, is_error=True), "_meta": {ERROR_META_KEY: error, **meta}}, answered
+        said = f"{act.code}: {text}" if text.strip() else text
+        answered = Answered(call=call, outcome="error", error=error, text=said, display=display, for_user=act.for_user)
+        answered = replace(answered, bad_display=is_bad)
+        return {**_result(said, act, is_error=True), "_meta": {ERROR_META_KEY: error, **meta}}, answered
     raw = _forged(tool, text) if act.kind == "forged" else text
-    return {**_of_blocks(raw, act), "_meta": meta}, _succeeded(act, call, _for_model(raw, act), display)
+    result = _of_blocks(raw, act)
+    if act.all_parts:
+        meta[POPULATED_META_KEY] = json.loads(_FILLED_IN)
+        result["content"].append(_ABOUT_VALUES)
+    told = _succeeded(act, call, _for_model(raw, act), display)
+    return {**result, "_meta": meta}, replace(told, bad_display=is_bad)
 
 
 def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
@@ -152,6 +221,8 @@ def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json,
 def _of_blocks(text: str, act: Act) -> Json:
     """Return the result of an `ok` that is no document."""
     result = _result(text, act, structured=act.structured)
+    if act.as_resource:
+        result["content"][0] = {"type": "resource", "resource": {"uri": "file:///answer", "text": text}}
     if act.for_both is not None:
         both = {"type": "text", "text": act.for_both, "annotations": {"audience": ["user", "assistant"]}}
         result["content"].insert(1, both)
@@ -192,14 +263,11 @@ def _error(act: Act, message: str) -> Json:
     return {"code": act.code, "message": message, "retryable": act.retryable, **present}
 
 
-def _display(act: Act, call: int) -> Json | None:
-    if act.display == "none":
-        return None
-    payload = {"large": "x" * LARGE, "wide": "ж" * WIDE}.get(act.display, f"shown {call}")
-    display: Json = {"type": "text", "payload": payload, "title": f"display {call}"}
-    if act.display == "described":
-        display["alt"] = f"{payload}, at length: {'ж' * WIDE}"
-    return {**display, "meta": {"transient": True}} if act.display == "transient" else display
+def _json_or_text(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except ValueError:
+        return written
 
 
 def _document(tool: str, children: str, attributes: str = "") -> str:
@@ -240,5 +308,7 @@ def _result(text: str, act: Act | None = None, *, structured: Any = None, is_err
         block: Json = {"type": "text", "text": act.for_user}
         if act.link_for_user:
             block = {"type": "resource_link", "uri": f"file:///{quote(act.for_user)}", "name": act.for_user}
+        elif act.resource_for_user:
+            block = {"type": "resource", "resource": {"uri": "file:///for-you", "text": act.for_user}}
         result["content"].append({**block, "annotations": {"audience": ["user"]}})
     return result if structured is None else {**result, "structuredContent": structured}

@@ -22,6 +22,8 @@ from xmcp_conformance.core.untrusted_text import quoted
 
 T = TypeVar("T")
 
+INVALID_PARAMS: Final = -32602
+"""The code with which JSON-RPC refuses the parameters of a request."""
 INSTANT: Final = 0.001
 """The precision, in seconds, of a trace that names none."""
 _Precision: TypeAlias = Annotated[
@@ -60,6 +62,8 @@ class Tool:
     cacheable: bool = False
     read_only: bool = False
     idempotent: bool = False
+    annotations: Mapping[str, Any] | None = None
+    """What it has under `annotations`, where that is not the two hints above; empty: it does not have that member."""
     wrapped_in: str | None = None
     """The member that holds the tool's value, where its metadata name one. `output_schema` has FastMCP's own mark."""
     unknown: Mapping[str, Any] = field(default_factory=dict)
@@ -144,6 +148,8 @@ class ChatBegan(Record):
     tenant: str | None = None
     events: bool = False
     """Whether the application asked for the events of the chat. Otherwise a chat without any is no fault."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """The values that the application gives in this chat for parameters of `Setup.params`, where they are others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +184,11 @@ class Said(Record):
     stalls: bool = False
     tokens: int | None = None
     """The tokens used, input and output together, as the vendor counted them."""
-    finish: Literal["length", "content_filter"] | None = None
-    """Why the vendor cut or withheld the answer, if it did."""
+    counts: Mapping[str, int] | None = None
+    """What the vendor counted: `input`, `output` and `cached` tokens, as far as it said; `None` where nobody knows."""
+    finish: Literal["length", "content_filter", "stop"] | None = None
+    """Why the vendor cut or withheld the answer, if it did; `stop`: it said so beside calls, which count all the same.
+    """
     failure: Literal["auth", "content", "context", "network", "rate_limit"] | None = None
     """What became of a request that failed, where it is known."""
     begun: str = ""
@@ -213,7 +222,8 @@ class Answered(Record):
 
     The outcome is `ok` or `error` where the server answered; `lost` where the connection broke; `late` where there was
     no answer within the time-out, and the client cancelled the call; `cancelled` where the client cancelled it earlier;
-    `too_large` where the answer was above `Setup.max_answer_bytes`, and the client did not read it.
+    `too_large` where the answer was above `Setup.max_answer_bytes`, and the client did not read it; `outside` where the
+    server was there and what came is outside the protocol, such as an HTTP status below 500 (section 6.5).
     `error` is the error of the document or of the plain result, or the one as which section 6.4 reads a failed result
     without either (XMCP-MCP-040), or section 11.4 a protocol error or an answer outside the protocol. It is `None`, and
     the outcome `error`, where a document has no error and the result's `isError` is true. A document that cannot be
@@ -222,12 +232,15 @@ class Answered(Record):
 
     kind: ClassVar[str] = "answered"
     call: int
-    outcome: Literal["ok", "error", "lost", "late", "cancelled", "too_large"]
+    outcome: Literal["ok", "error", "lost", "late", "cancelled", "too_large", "outside"]
     text: str | None = None
     """The text for the model, of a document or of the blocks; of a failure, the text beside the error, if any.
 
     Where the client has words of its own for a block, such as a picture, they are part of it.
     `None` where there is none: no document has a text, and no block has, or only empty ones (section 6.4).
+    """
+    own_words: bool = False
+    """Whether the client has words of its own for a block, such as a sound, that are not known, and so not in `text`.
     """
     structured: Any = None
     """`structuredContent` as the server sent it, with the wrapper around the tool's value, if there is one."""
@@ -236,10 +249,15 @@ class Answered(Record):
     display: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
     """`code`, `message` and `retryable`; `retry_after_ms` and `side_effects` where the server sent them."""
+    protocol_error: int | None = None
+    """The code of the JSON-RPC error with which the server answered, if it did."""
     readable: bool = True
     """False where a server that announces the extension sent an unreadable document; then `text` is all of it."""
     bad_display: bool = False
-    """True where the only faults of the document are in `display`, which is then not recorded here."""
+    """True where the only faults of the document are in `display`, which is then not recorded here.
+
+    It is also true where the display of a plain result is no envelope.
+    """
     plain: bool = False
     """Whether the result of a server that announces the extension says that its form is `plain`."""
     for_user: str | None = None
@@ -249,6 +267,8 @@ class Answered(Record):
     """
     link_for_user: bool = False
     """Whether that block is a link to a resource, which has the text as its name."""
+    filled_in: Mapping[str, Any] | None = None
+    """What a plain result says that the server filled in, as it has it in `_meta` (section 6.3)."""
     lossy: bool = False
     """Whether the document is marked as `lossy`."""
     document: str | None = None

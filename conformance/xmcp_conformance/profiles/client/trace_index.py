@@ -127,7 +127,7 @@ class TraceIndex:
             (-1, server, [tool for tool in self.setup.tools if tool.server == server])
             for server in range(len(self.setup.servers))
         ]
-        lists += [(at, r.server, r.tools) for at, r in enumerate(self.records) if isinstance(r, Listed)]
+        lists += [(self.used_from[at], r.server, r.tools) for at, r in enumerate(self.records) if isinstance(r, Listed)]
         return [(at, server, tools, has_circle(tools)) for at, server, tools in lists]
 
     def tools_within_limit_at(self, at: int) -> list[Tool]:
@@ -165,6 +165,29 @@ class TraceIndex:
         """
         over = min(attempt.ended, attempt.begun + self.setup.tool_timeout)
         return at < attempt.ended_at and (attempt.was_answered or self.time(at) < over - self.instant)
+
+    @cached_property
+    def used_from(self) -> dict[int, int]:
+        """The record after which each list counts, by the index of the list."""
+        known: dict[int, set[str | None]] = defaultdict(set)
+        for tool in self.known_tools:
+            known[tool.server].add(tool.description)
+        lists = ((at, one) for at, one in enumerate(self.records) if isinstance(one, Listed))
+        return {at: self._used_from(at, one, known[one.server]) for at, one in lists}
+
+    def _used_from(self, at: int, listed: Listed, known: set[str | None]) -> int:
+        """Return the record after which a list counts: a request at the same time can still have the one before."""
+        new = {tool.description for tool in listed.tools}
+        gone = known - new - {None}
+        for later in range(at + 1, len(self.records)):
+            record = self.records[later]
+            if record.time > listed.time + self.instant:
+                break
+            if isinstance(record, Asked):
+                offered = {function_of(tool).get("description") for tool in record.tools}
+                if offered & gone or (self.setup.max_tools_per_server is None and new - offered - {None}):
+                    at = later
+        return at
 
     def may_share(self, call: ModelCall) -> bool:
         """Return whether an equal call was running whose answer a cache can have given to this call too."""
@@ -239,8 +262,9 @@ class TraceIndex:
             return
         written = calls_of(messages[turn.at])
         names = [(entry.get("function") or {}).get("name") for entry in written]
-        # A name that no vendor accepts can be another one in the history.
-        expected = [name if is_legal(call.name) else call.name for name, call in zip(names, turn.calls, strict=False)]
+        # A name that no vendor accepts, or that the model made up, can be another one in the history (section 11.11).
+        pairs = zip(names, turn.calls, strict=False)
+        expected = [name if is_legal(call.name) and call.offered else call.name for name, call in pairs]
         if len(names) != len(turn.calls) or expected != [call.name for call in turn.calls]:
             turn.at = None
             return
@@ -330,7 +354,11 @@ class TraceIndex:
         def has_begun(call: ModelCall) -> bool:
             return _may_have_begun(call, attempt)
 
-        for holds in (may_name_it, has_arguments, has_these_arguments, has_no_other_tool, shows_it, has_begun):
+        def has_not_ended(call: ModelCall) -> bool:
+            return not _has_ended(call, attempt)
+
+        evidence = (may_name_it, has_arguments, has_these_arguments, has_no_other_tool, shows_it)
+        for holds in (*evidence, has_begun, has_not_ended):
             calls = [call for call in calls if holds(call)] or calls
         return calls
 
@@ -343,12 +371,12 @@ class TraceIndex:
     def _find_sources(self) -> None:
         """Set `source` of each call that was answered without an attempt: the answer that it was given."""
         for call in self.calls:
-            if call.attempts or not call.succeeded or call.meta or call.reply is None:
+            if call.attempts or call.meta or call.reply is None:
                 continue
-            before = [a for a in self.attempts if a.outcome == "ok" and a.ended_at < call.turn.next_at]
-            alike = [a for a in before if a.answered is not None and gives_text(a.answered, call.reply.llm_output)]
+            before = [a for a in self.attempts if a.was_answered and a.ended_at < call.turn.next_at]
+            alike = [a for a in before if a.answered is not None and _says(call, a.answered)]
             own = [a for a in alike if call.tool and key_of(call.tool) == (a.server, a.tool)]
-            if own or alike:
+            if own or (alike and call.succeeded):
                 call.source = (own or alike)[-1].answered
 
 
@@ -360,6 +388,13 @@ def _may_have_begun(call: ModelCall, attempt: Attempt) -> bool:
     return any(
         one.event.get("type") == "tool_started" and one.time <= attempt.begun + call.turn.chat.instant for one in begun
     )
+
+
+def _has_ended(call: ModelCall, attempt: Attempt) -> bool:
+    """Return whether the events say that a call had ended before an attempt."""
+    latest = attempt.begun - call.turn.chat.instant
+    told = [one for _, one in call.turn.chat.received if call.id and one.event.get("call_id") == call.id]
+    return any(one.event.get("type") in ("tool_error", "tool_result") and one.time < latest for one in told)
 
 
 def _is_told_to_start(call: ModelCall) -> bool:

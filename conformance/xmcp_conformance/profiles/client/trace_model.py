@@ -12,7 +12,7 @@ from typing import Any, Final
 from xmcp_conformance.core.histories import Message
 from xmcp_conformance.reader import Document
 
-from .messages import arguments_of, document_of
+from .messages import arguments_of, document_of, same
 from .trace import (
     Answered,
     Approved,
@@ -42,6 +42,8 @@ def gives_text(answer: Answered, taken: str | None) -> bool:
     if taken is None and answer.text == "" and answer.display is None and answer.for_user is None:
         return False
     taken, text = taken or "", answer.text or ""
+    if answer.own_words:
+        return text in taken
     if taken == text or answer.for_user is None:
         return taken == text
     if text:
@@ -234,6 +236,15 @@ class Turn:
     at: int | None = None
     """The index in `messages` of the assistant message with the calls."""
 
+    def made_for(self, call: ModelCall) -> ModelCall | None:
+        """Return an equal call of this turn that came to the same and was made: a cache makes equal ones once."""
+        for other in self.calls:
+            if other is call or not other.attempts or (other.tool, other.code) != (call.tool, call.code):
+                continue
+            if same(other.arguments, call.arguments):
+                return other
+        return None
+
     @property
     def cut(self) -> bool:
         """Whether the chat may have been cut off during this turn."""
@@ -248,6 +259,10 @@ class Turn:
     def went_on(self) -> bool:
         """Whether another request to the model followed."""
         return isinstance(self.next, Asked)
+
+
+IN_DONE, IN_FAILED = "the application, in `done`", "the application, in `failed`"
+"""Recipients of histories that stand in an event."""
 
 
 @dataclass(eq=False, slots=True)
@@ -295,14 +310,17 @@ class Chat:
 
     @property
     def histories(self) -> Iterator[tuple[int, str, Sequence[Message]]]:
-        """Each history that the client handed out: the index of the record, the recipient, and the messages."""
+        """Each history that the client handed out: the index of the record, the recipient, and the messages.
+
+        A chat that was refused has none: what comes back with it is what the application gave (section 11.7).
+        """
         for at, asked in self.asks:
             yield at, "the model", asked.messages
         for at, back in self.callbacks:
             yield at, "a callback", back.history
-        if self.ended is not None:
+        if self.ended is not None and self.ended.failure != "refused":
             yield self.ended_at, "the application", self.ended.history
         for at, received in self.received:
-            result = received.event.get("result")
-            if isinstance(result, Mapping) and isinstance(result.get("history"), Sequence):
-                yield at, "the application, in `done`", result["history"]
+            for holder, to in ((received.event.get("result"), IN_DONE), (received.event, IN_FAILED)):
+                if isinstance(holder, Mapping) and isinstance(holder.get("history"), Sequence):
+                    yield at, to, holder["history"]

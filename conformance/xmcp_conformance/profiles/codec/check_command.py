@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -13,8 +13,10 @@ from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.shown_command import shown_command
 
+from .altered_documents import altered
 from .command import CommandCodec
-from .generated import Drawn, drawn, smallest
+from .generated import Drawn, drawn, halved, smallest
+from .refused_responses import beyond_a_schema, refused_responses
 from .values_beyond_json import values_beyond_json
 from .vector_checks import PROFILE, CodecUnavailable, check_codec
 from .vectors import Vector
@@ -62,7 +64,7 @@ def check_command(
                     for observation in check_codec(vector, codec):
                         emit(Observed(observation, codec.name, vector.id))
             _check_drawn(codec, examples, seed, emit)
-            _check_values(codec, examples, seed, emit)
+            _check_more(codec, examples, seed, emit)
             for lacks, count in sorted(lacked.items()):
                 emit(
                     Noted(
@@ -91,12 +93,21 @@ def _check_drawn(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> N
                 emit(Observed(observation, codec.name, vector.id))
 
 
-def _check_values(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> None:
-    """Judge a codec by values beyond JSON, as far as it takes their kinds."""
-    for vector in islice(values_beyond_json(seed), examples):
+def _check_more(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> None:
+    """Judge a codec by altered documents and responses, and by values beyond JSON, as far as it takes their kinds."""
+    for vector in more_vectors(examples, seed):
         if not codec.lacks(vector):
             for observation in check_codec(vector, codec):
                 emit(Observed(observation, codec.name, vector.id))
+
+
+def more_vectors(examples: int, seed: int) -> Iterator[Vector]:
+    """Yield what is judged besides the vectors of the file and the responses that are drawn."""
+    yield from islice(altered(seed), 4 * examples)
+    yield from islice(refused_responses(seed), examples)
+    yield from islice(beyond_a_schema(seed), examples)
+    yield from islice(halved(seed), examples // 4)
+    yield from islice(values_beyond_json(seed), examples)
 
 
 def _small(codec: CommandCodec, one: Drawn, direction: str) -> list[Observation]:

@@ -6,30 +6,30 @@ and 2.4 alone; nothing here knows a codec.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from xmcp_conformance.core.error_categories import CATEGORY_OF
+from xmcp_conformance.generators.drawing import fitting
 from xmcp_conformance.generators.responses import Arguments, fits, responses
 from xmcp_conformance.generators.shrinking import smaller
+from xmcp_conformance.generators.texts import text
+from xmcp_conformance.reader.schemas import schema, validator
 from xmcp_models.registry import ERROR_CODES
 
+from .document_tree import ILLEGAL, JSON_ELEMENTS, Response, foreign, written
+from .pieces_of_documents import in_pieces
 from .tagged_values import tagged
 from .vectors import Vector, untagged
 
 _SAFE: Final = 2**53 - 1
-_ILLEGAL: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UNPAIRED: Final = re.compile("[\ud800-\udfff]")
 _BLANKS: Final = " \t\r\n"
-_CATEGORY_OF: Final = {
-    name: row["category"] for code, row in ERROR_CODES.items() for name in (code, *row.get("aliases", ()))
-}
-Response: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +40,117 @@ class Drawn:
     number: int
     arguments: Arguments
     """Those of the tool of section 1.7, of which it is the `response`."""
+    beside: Response
+    """Of which call it is, and what the server filled in."""
+
+    @property
+    def given(self) -> Response:
+        """The response that an emitter is given."""
+        response: Response = untagged(self.arguments["response"])
+        if error := response.get("error"):
+            default = CATEGORY_OF.get(error["code"], "internal")
+            if error["category"] == default and (self.number % 2 or error["code"] not in ERROR_CODES):
+                response["error"] = {name: value for name, value in error.items() if name != "category"}
+        return self.beside | response
 
     def vectors(self) -> Iterator[Vector]:
         """Yield the vectors, the same each time."""
-        random = Random(f"{self.seed} {self.number}")  # noqa: S311 - no secret
-        given = {"tool_name": "t", **untagged(self.arguments["response"])}
+        given = self.given
         delivered = carried(given)
-        content: dict[str, Any] = {"response": tagged(given), "sentences": {"]]>": "XMCP-RSP-023"}}
+        random = Random(f"{self.seed} {self.number}")  # noqa: S311 - no secret
+        content: dict[str, Any] = {"response": tagged(given), "sentences": _of_an_emitter(given, delivered)}
+        content["expect"] = {"response": delivered, "marked": _marked(given)}
         yield _vector("encode", self.number, "XMCP-RSP-020", content, delivered)
-        document = written(delivered, random)
+        document = str(written(delivered, random))
         content = {"document": document, "sentences": _sentences(document, delivered)}
         yield _vector("decode", self.number, "XMCP-RSP-067", content, delivered)
-        in_bytes = document.encode()
-        places = [*random.sample(range(1, len(in_bytes)), min(5, len(in_bytes) - 1)), in_bytes.find(b"\r") + 1]
-        cuts = sorted({place for place in places if 0 < place < len(in_bytes)})
-        cuts = sorted([*cuts, random.choice(cuts)]) if cuts else []  # a piece can be empty
-        content = {"document": {"$base64": base64.b64encode(in_bytes).decode()}, "chunks": {"cuts": cuts}}
+        content = in_pieces(document, random)
         yield _vector("stream", self.number, "XMCP-RSP-071", content, delivered)
+
+
+def delivered_responses(seed: int) -> Iterator[Response]:
+    """Yield what a reader delivers of drawn responses, without end."""
+    return (carried(one.given) for one in drawn(seed))
+
+
+def halved(seed: int) -> Iterator[Vector]:
+    """Yield vectors of responses with half of a surrogate pair in their JSON or their texts, without end."""
+    random = Random(f"halved {seed}")  # noqa: S311 - no secret
+    for one in drawn(seed):
+        given = one.given
+        places = [given.get("display"), given.get("server_populated"), given.get("error", {}).get("meta")]
+        half = random.choice(("\ud800", "a\udfff", "\ud83dz", "\ud83d\ude00"))
+        if values := [value for value in places if value is not None and one.number % 2]:
+            # A name cannot have a tag in a vector, without which a reader of JSON joins two halves.
+            name = random.choice(("acme/half", half.removesuffix("\ude00")))
+            random.choice(values)[name] = random.choice((half, [half], {"a": half}))
+        elif "error" in given and random.random() < _IN_MESSAGES:
+            given["error"] = {**given["error"], "message": f"a{half}b"}
+        else:
+            given[random.choice(("tool_name", "call_id"))] = f"a{half}b"
+        content = {"response": tagged(given), "sentences": _of_an_emitter(given, carried(given))}
+        content["expect"] = {"response": carried(given), "marked": _marked(given)}
+        requirement = "XMCP-RSP-053" if values else "XMCP-RSP-026"
+        yield Vector(f"drawn-{one.number}-halved", 0, "encode", (requirement,), content)
+
+
+_IN_MESSAGES: Final = 0.7
+
+
+def _beside(random: Random) -> Response:
+    """Return what is beside the response of a tool."""
+    beside: Response = {"tool_name": (random.random() < 0.3 and text(random, longest=60)) or "t"}
+    if random.random() < 0.3:
+        beside["call_id"] = text(random, longest=120) or "c"
+    if random.random() < 0.3:
+        beside["server_populated"] = fitting(random, "server_populated", schema("server_populated"), 1)
+    return beside if _fits_beside(beside) else {"tool_name": "t"}
+
+
+def _fits_beside(beside: Response) -> bool:
+    """Return whether a document can have this beside the response."""
+    filled_in = beside.get("server_populated", {})
+    if not beside.get("tool_name") or beside.get("call_id") == "" or _has_huge_double(filled_in):
+        return False
+    both = {*filled_in.get("values", ())} & {*filled_in.get("redacted", ())}
+    return validator("server_populated").is_valid(filled_in) and not both
+
+
+def _of_an_emitter(given: Response, delivered: Response) -> dict[str, str]:
+    """Return the sentence that an emitter breaks if its one fault is about a certain member."""
+    found = {"]]>": "XMCP-RSP-023", "error/category": "XMCP-ERR-010", "truncated": "XMCP-RSP-082"}
+    for name in ("display", "server_populated", "error/meta"):
+        value = given.get(name) if name != "error/meta" else given.get("error", {}).get("meta")
+        alone = carried({"display": value})
+        changed = "XMCP-RSP-053" if alone["lossy"] else "XMCP-RSP-043"
+        found[name] = changed if alone["display"] != value else "XMCP-RSP-054"
+    for name in ("tool_name", "call_id"):
+        if name in given:
+            found[name] = "XMCP-RSP-026" if given[name] != delivered[name] else "XMCP-RSP-028"
+    replaced = any(given.get(name) != delivered.get(name) for name in ("tool_name", "call_id", "llm_output"))
+    found |= {f"marked/{name}": "XMCP-RSP-026" for name in ("tool_response", "llm_output", "error")}
+    found |= {f"marked/{name}": "XMCP-RSP-053" for name in JSON_ELEMENTS}
+    found["lossy"] = "XMCP-RSP-026" if replaced or delivered.get("error") != given.get("error") else "XMCP-RSP-053"
+    return found
+
+
+def _marked(given: Response) -> list[str]:
+    """Return the elements in which an emitter replaces something, and which it marks for that."""
+    error = given.get("error", {})
+    channels = {
+        "tool_response": (given["tool_name"], given.get("call_id", "")),
+        "llm_output": (given.get("llm_output", ""),),
+        "error": (error.get("message", ""),),
+    }
+    marked = [name for name, texts in channels.items() if any(map(ILLEGAL.search, texts))]
+    values = {"display": given.get("display"), "meta": error.get("meta"), **given}
+    return [*marked, *(name for name in JSON_ELEMENTS if carried({"display": values.get(name)})["lossy"])]
 
 
 def _sentences(document: str, delivered: Response) -> dict[str, str]:
     """Return the sentence that a reader breaks if its one fault is about a certain thing of this document."""
     found = {"LIMIT": "XMCP-RSP-080"}
-    if _FOREIGN in document and "display" not in delivered:
+    if str(foreign()) in document and "display" not in delivered:
         found["display"] = "XMCP-RSP-066"
     if " category=" not in document:
         found["error/category"] = "XMCP-ERR-013"
@@ -74,7 +162,8 @@ def _sentences(document: str, delivered: Response) -> dict[str, str]:
 def drawn(seed: int) -> Iterator[Drawn]:
     """Yield responses without end, the same for the same seed."""
     some = (arguments for arguments in responses(seed) if not _has_huge_double(arguments))
-    return (Drawn(seed, number, arguments) for number, arguments in enumerate(some, 1))
+    beside = Random(f"beside {seed}")  # noqa: S311 - no secret
+    return (Drawn(seed, number, arguments, _beside(beside)) for number, arguments in enumerate(some, 1))
 
 
 def _has_huge_double(value: Any) -> bool:
@@ -87,16 +176,24 @@ def _has_huge_double(value: Any) -> bool:
 def smallest(one: Drawn, fails: Callable[[Vector], bool], direction: str) -> Vector:
     """Return the smallest vector of a direction that was found to fail as one of this response does."""
     tried: set[str] = set()
-    best, candidates, until = one, smaller(one.arguments), time.monotonic() + _SECONDS
-    while len(tried) < _TRIES and time.monotonic() < until and (arguments := next(candidates, None)) is not None:
-        key = json.dumps(arguments, sort_keys=True)
-        if key in tried or not fits(arguments) or _has_huge_double(arguments):
+    whole = {"arguments": one.arguments, "beside": one.beside}
+    best, candidates, until = one, smaller(whole), time.monotonic() + _SECONDS
+    while len(tried) < _TRIES and time.monotonic() < until and (less := next(candidates, None)) is not None:
+        key = json.dumps(less, sort_keys=True)
+        if key in tried or not _fits(less):
             continue
         tried.add(key)
-        simpler = Drawn(one.seed, one.number, arguments)
+        simpler = replace(one, **less)
         if fails(_of(simpler, direction)):
-            best, candidates = simpler, smaller(arguments)
+            best, candidates = simpler, smaller(less)
     return _of(best, direction)
+
+
+def _fits(less: dict[str, Any]) -> bool:
+    """Return whether what was made smaller can still be asked of an emitter."""
+    if less.keys() != {"arguments", "beside"} or not _fits_beside(less["beside"]):
+        return False
+    return fits(less["arguments"]) and not _has_huge_double(less["arguments"])
 
 
 _TRIES: Final = 200
@@ -109,7 +206,7 @@ def _of(one: Drawn, direction: str) -> Vector:
 
 
 def _vector(direction: str, number: int, requirement: str, content: dict[str, Any], delivered: Response) -> Vector:
-    case = {**content, "expect": {"response": delivered}}
+    case = {"expect": {"response": delivered}, **content}
     return Vector(f"drawn-{number}-{direction}", 0, direction, (requirement,), case)
 
 
@@ -119,7 +216,7 @@ class _Channel:
     def __init__(self) -> None:
         self.lossy = False
 
-    def text(self, text: str, illegal: re.Pattern[str] = _ILLEGAL) -> str:
+    def text(self, text: str, illegal: re.Pattern[str] = ILLEGAL) -> str:
         legal = illegal.sub("\ufffd", text)
         self.lossy |= legal != text
         return legal
@@ -145,71 +242,17 @@ def carried(response: Response) -> Response:
     delivered = dict(response)
     if "llm_output" in response:
         delivered["llm_output"] = channel.text(response["llm_output"])
-    if "display" in response:
-        delivered["display"] = channel.value(response["display"])
+    for name in ("tool_name", "call_id"):
+        if name in response:
+            delivered[name] = channel.text(response[name])
+    for name in ("display", "server_populated"):
+        if name in response:
+            delivered[name] = channel.value(response[name])
     if "error" in response:
         error = dict(response["error"])
         error["message"] = channel.text(error["message"].strip(_BLANKS))
-        error.setdefault("category", _CATEGORY_OF.get(error["code"], "internal"))
+        error.setdefault("category", CATEGORY_OF.get(error["code"], "internal"))
         if "meta" in error:
             error["meta"] = channel.value(error["meta"])
         delivered["error"] = error
     return {**delivered, "lossy": bool(response.get("lossy")) or channel.lossy}
-
-
-def written(response: Response, random: Random) -> str:
-    """Return a document with this response, each part of it in a form that is drawn."""
-    lossy = ' lossy="true"' if response.get("lossy") else ""
-    parts = []
-    if "llm_output" in response:
-        says = f' format="{response["format"]}"' if "format" in response else ""
-        says += f' truncated="{random.choice(("true", "1"))}"' if response.get("truncated") else ""
-        parts.append(f"<llm_output{says}>{_data(response['llm_output'], random)}</llm_output>")
-    if "error" in response:
-        parts.append(_error(response["error"], random))
-    if "display" in response:
-        parts.append(f"<display>{_data(_json(response['display'], random), random)}</display>")
-    if random.random() < 0.3:
-        parts.append(_FOREIGN)
-    gap = random.choice(("", "\n", " \t"))
-    version = random.choice(("", ' version="1.0"'))
-    start = f'<tool_response tool_name="{response["tool_name"]}"{version}{lossy}>'
-    return f"{start}{gap}{gap.join(parts)}{gap}</tool_response>"
-
-
-_FOREIGN: Final = '<v:a xmlns:v="urn:v"><v:b><display>{"type":"text","payload":"p"}</display></v:b></v:a>'
-"""An element that a reader ignores with all that is in it (XMCP-RSP-066)."""
-
-
-def _error(error: dict[str, Any], random: Random) -> str:
-    attributes = [f'code="{error["code"]}"']
-    if error["category"] != _CATEGORY_OF.get(error["code"], "internal") or random.random() < 0.2:
-        attributes.append(f'category="{error["category"]}"')
-    if error["retryable"] or random.random() < 0.5:
-        attributes.append(f'retryable="{"true" if error["retryable"] else "false"}"')
-    if "retry_after_ms" in error:
-        attributes.append(f'retry_after_ms="{error["retry_after_ms"]}"')
-    random.shuffle(attributes)
-    around = random.choice(("", "\n  "))
-    meta = f"<meta>{_data(_json(error['meta'], random), random)}</meta>" if "meta" in error else ""
-    return f"<error {' '.join(attributes)}>{around}{_data(error['message'], random)}{around}{meta}</error>"
-
-
-def _json(value: Any, random: Random) -> str:
-    text = json.dumps(value, ensure_ascii=random.random() < 0.5, indent=random.choice((None, None, 1)))
-    return _ILLEGAL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _data(text: str, random: Random) -> str:
-    """Return character data: raw where that is possible, as references, or as a CDATA section; with any line end."""
-    form, line_end = random.random(), random.choice(("\n", "\n", "\r\n", "\r"))
-    if form < 0.25 and "]]>" not in text and "\r" not in text:
-        return "<![CDATA[" + text.replace("\n", line_end) + "]]>"
-    if form < 0.4:
-        return "".join(f"&#{random.choice(('', '0'))}{ord(one)};" if one in _ALWAYS else one for one in text)
-    names = {"<": "&lt;", "&": "&amp;", ">": "&gt;", "\n": line_end}
-    names["\r"] = random.choice(("&#13;", "&#xD;", "&#x0d;"))
-    return "".join(names.get(one, one) for one in text)
-
-
-_ALWAYS: Final = frozenset("<&>\r")

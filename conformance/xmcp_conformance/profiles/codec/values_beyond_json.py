@@ -36,18 +36,28 @@ def values_beyond_json(seed: int) -> Iterator[Vector]:
     # One of each kind at a time, so that a short run has all kinds.
     fixed = ((value, _PLACES[0]) for values in zip_longest(*_FIXED) for value in values if value)
     drawn = ((random.choice(_DRAWN)(random), random.choice(_PLACES)) for _ in count())
-    return (_vector(number, value, place) for number, (value, place) in enumerate(chain(fixed, drawn), 1))
+    # Each element has some of each kind, although the kinds come in turn, too.
+    return (
+        _vector(number, value, place, _ELEMENTS[(number + number // len(_FIXED)) % len(_ELEMENTS)])
+        for number, (value, place) in enumerate(chain(fixed, drawn), 1)
+    )
 
 
-def _vector(number: int, value: _Value, place: Callable[[Any], Any]) -> Vector:
-    delivered = {**_shown(place(value.delivered)), "lossy": value.lossy}
+def _vector(number: int, value: _Value, place: Callable[[Any], Any], shown: Callable[[Any], Any]) -> Vector:
+    delivered = {**shown(place(value.delivered)), "lossy": value.lossy}
     expect = {"refused": True} if value.refused else {"response": delivered}
-    case = {"response": _shown(place(value.given)), "expect": expect}
+    case = {"response": shown(place(value.given)), "expect": expect}
     return Vector(f"drawn-{value.kind}-{number}", 0, "encode", (value.requirement,), case)
 
 
-def _shown(payload: Any) -> dict[str, Any]:
-    return {"tool_name": "t", "display": {"type": "json", "payload": payload}}
+_ERROR: Final = {"code": "X", "message": "m", "retryable": False, "category": "internal"}
+_ELEMENTS: Final[tuple[Callable[[Any], dict[str, Any]], ...]] = (
+    lambda value: {"tool_name": "t", "display": {"type": "json", "payload": value}},
+    lambda value: {"tool_name": "t", "error": {**_ERROR, "meta": {"params": {"a": value}}}},
+    lambda value: {"tool_name": "t", "llm_output": "a", "server_populated": {"values": {"a": value}}},
+    lambda value: {"tool_name": "t", "display": {"type": "text", "payload": "p", "meta": {"acme/a": value}}},
+)
+"""Where a response holds JSON whose values can be of any kind."""
 
 
 _PLACES: Final[tuple[Callable[[Any], Any], ...]] = (
@@ -94,6 +104,10 @@ def _integer(number: int) -> _Value:
 
 def _no_number(name: str) -> _Value:
     return _Value("float", "XMCP-RSP-045", {"$float": name})
+
+
+def _no_decimal(name: str) -> _Value:
+    return _Value("decimal", "XMCP-RSP-045", {"$decimal": name})
 
 
 def _tuple(items: list[Any]) -> _Value:
@@ -146,20 +160,33 @@ _FIXED: Final = (
         *(_instant("2026-12-31", "23:59:59.000001", offset) for offset in _OFFSETS),
         _instant("0001-01-01", "00:00:00", None),
         _instant("9999-12-31", "00:00:00.999999", 0),
+        _instant("0001-01-01", "00:00:00", 330),
+        _instant("9999-12-31", "23:59:59", -210),
+        _instant("2024-02-29", "01:02:03", None),
+        _instant("2024-02-03", "00:00:00", 0),
+        _instant("2024-02-03", "00:00:00", 60),
+        _instant("2024-02-03", "01:01:01.5", 0),
     ],
     [_date(day) for day in ("2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31")],
     [
         _decimal(number)
         for number in (
             *("1.10", "1E+3", "-0.5", "1E-7", "100", "-1.50E+20", "0", "0.00", "-7.5E-12", "1E+30"),
+            *("1E+400", "-1E-400"),
             *("12345678901234567890.12345678901234567890", "0.1000000000000000055511151231257827", "9007199254740993"),
         )
     ],
     [_integer(number) for beyond in _BEYOND for number in (beyond, -beyond)],
-    [_no_number(name) for name in ("NaN", "Infinity", "-Infinity")],
+    [
+        *(_no_number(name) for name in ("NaN", "Infinity", "-Infinity")),
+        *(_no_decimal(name) for name in ("NaN", "Infinity", "-Infinity")),
+    ],
     [_tuple(items) for items in ([1, "a"], [], [None], [[True], {"a": 1.5}])],
     [
         _numbered(1),
+        _numbered(0),
+        _numbered(0, 1, 2),
+        _Value("names", "XMCP-RSP-051", _members(["0", "1"]), _members(["0", "1"])),
         _numbered(0, -1, "a"),
         _numbered(1, "01", "1.0", "+1", " 1", "-1"),
         _numbered(_SAFE, 2**53, 2**64, -(10**21)),

@@ -13,18 +13,19 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
 from lxml import etree
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.error_categories import CATEGORY_OF
 from xmcp_conformance.core.events import Emit, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation, broken, obeyed
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader import read
 from xmcp_models import DATA
-from xmcp_models.registry import ERROR_CODES
 
 from . import vector_requirements
 from .vectors import Vector, facts, pieces, untagged
@@ -99,11 +100,13 @@ class _Wrong(Exception):
     The word is the member that differs, such as `error/category`, or the class of a refusal, or the markup.
     """
 
-    def __init__(self, seen: str, expected: str, about: str = "") -> None:
+    def __init__(self, seen: str, expected: str, about: str = "", sentence: str = "") -> None:
+        """Make a fault; `sentence` is the broken one, where that is known."""
         super().__init__(seen, expected)
         self.seen = seen
         self.expected = expected
         self.about = about
+        self.sentence = sentence
 
 
 def check_codec(vector: Vector, codec: Codec) -> list[Observation]:
@@ -154,7 +157,7 @@ def _decoding(vector: Vector, codec: Codec) -> Observations:
     return _outcome(vector, lambda: _decode(vector, codec))
 
 
-@check(*vector_requirements.STREAM, profile="codec")
+@check(*{*vector_requirements.STREAM, *vector_requirements.DECODE}, profile="codec")
 def _streaming(vector: Vector, codec: Codec) -> Observations:
     return _outcome(vector, lambda: _stream(vector, codec))
 
@@ -179,7 +182,7 @@ def _outcome(vector: Vector, run: Callable[[], None]) -> Observations:
         run()
     except _Wrong as wrong:
         seen, expected = wrong.seen, wrong.expected
-        if sentence := vector.case.get("sentences", {}).get(wrong.about):
+        if sentence := vector.case.get("sentences", {}).get(wrong.about, wrong.sentence):
             requirements = (sentence,)
     except CodecUnavailable:
         raise
@@ -211,8 +214,29 @@ def _encode(vector: Vector, codec: Codec) -> None:
             _valid(tree)
         if given.get("lossy") and not _is_true(tree.get("lossy")):
             raise _Wrong(quoted(document), 'lossy="true" on the root element')
+        for name in vector.expect.get("marked", ()):
+            element = tree if name == "tool_response" else next(tree.iter(name))
+            if not _is_true(element.get("lossy")):
+                said = f'`lossy="true"` on `<{name}>`, in which something was replaced'
+                raise _Wrong(quoted(document), said, f"marked/{name}")
         seen = _of_tree(tree)
-        _same(seen, _in_its_notation(vector.expected_response, seen), f"{parser} reads ")
+        expected = _in_its_notation(vector.expected_response, seen, times=_OF_TIMES in vector.requirements)
+        _same(seen, expected, f"{parser} reads ")
+    if len(document) <= _MOST_READ:
+        _written_well(document)
+
+
+def _written_well(document: str) -> None:
+    """Judge how a document is written, which no parser shows, whatever it is that the vector is about."""
+    for one in read(document, by_server=False).observations:
+        if not one.ok and one.requirement in OF_WRITING:
+            raise _Wrong(f"{one.seen} in {quoted(document)}", one.expected, sentence=one.requirement)
+
+
+_MOST_READ: Final = 2 * 65_536
+"""Maximum number of characters of a document that is looked at in this way: what is wrong shows in short ones too."""
+OF_WRITING: Final = ("XMCP-RSP-022", "XMCP-RSP-023", "XMCP-RSP-024", "XMCP-RSP-027", "XMCP-RSP-028", "XMCP-RSP-042")
+"""What an emitter has to do that leaves no trace in what a parser reads."""
 
 
 def _is_true(boolean: str | None) -> bool:
@@ -265,24 +289,30 @@ def _before_own_elements(document: str) -> str:
     return document if begins < 0 else encoded[:begins].decode("utf-8", "surrogatepass")
 
 
-def _in_its_notation(expected: Any, seen: Any) -> Any:
+_OF_TIMES: Final = "XMCP-RSP-048"
+
+
+def _in_its_notation(expected: Any, seen: Any, *, times: bool) -> Any:
     """Return what is expected, with each decimal number in the notation that was seen, where that is right.
 
+    With `times`, so is each point in time: RFC 3339 leaves open how many noughts end a fraction of a second.
     XMCP-RSP-046 leaves it open whether a number is `1E+3`, `1e3` or `1000`. A language in which every number is a
     double can take a whole one outside the range of XMCP-RSP-043 for an integer, and write its digits as a string.
     """
     match expected, seen:
         case float(), str() if abs(expected) > _SAFE and expected.is_integer() and seen == str(int(expected)):
             return seen
+        case str(), str() if times and _instant(expected) == _instant(seen):
+            return seen
         case decimal.Decimal(), str() if _has_all_digits(seen, expected):
             return seen
         case decimal.Decimal(), _:
             return str(expected)
         case dict(), dict():
-            return {name: _in_its_notation(value, seen.get(name)) for name, value in expected.items()}
+            return {name: _in_its_notation(value, seen.get(name), times=times) for name, value in expected.items()}
         case list(), list():
             pairs = itertools.zip_longest(expected, seen[: len(expected)])
-            return [_in_its_notation(one, other) for one, other in pairs]
+            return [_in_its_notation(one, other, times=times) for one, other in pairs]
     return expected
 
 
@@ -297,6 +327,18 @@ def _has_all_digits(text: str, number: decimal.Decimal) -> bool:
 
 def _digits(number: str) -> str:
     return re.sub("[eE].*|[^0-9]", "", number).lstrip("0")
+
+
+_TIME: Final = re.compile(
+    "(?P<second>(?:[0-9-]+T)?[0-9]{2}:[0-9]{2}:[0-9]{2})"
+    r"(?:\.(?P<fraction>[0-9]+))?(?P<zone>Z|[+-][0-9]{2}:[0-9]{2}|)"
+)
+
+
+def _instant(text: str) -> tuple[str, str, str] | str:
+    """Return the parts of a point in time, without the noughts at the end of its fraction; any other text as it is."""
+    found = _TIME.fullmatch(text)
+    return text if found is None else (found["second"], (found["fraction"] or "").rstrip("0"), found["zone"])
 
 
 _SAFE = 2**53 - 1
@@ -342,7 +384,7 @@ def _text(element: Any) -> str:
 
 def _of_error(element: Any) -> Response:
     after, meta = element.get("retry_after_ms"), element.find("meta")
-    registered = ERROR_CODES.get(element.get("code"), {}).get("category", "internal")
+    registered = CATEGORY_OF.get(element.get("code"), "internal")
     return {
         "code": element.get("code"),
         "message": _text(element).strip(" \t\r\n"),
@@ -360,9 +402,13 @@ def _decode(vector: Vector, codec: Codec) -> None:
 
 def _stream(vector: Vector, codec: Codec) -> None:
     document = untagged(vector.case["document"])
+    try:
+        _reads(vector, lambda policy: codec.decode(document, bad_display=policy), "as a whole: ")
+    except _Wrong as wrong:  # then nothing is said of the pieces
+        wrong.sentence = vector.case.get("of_the_whole", "")
+        raise
     arriving = pieces(document, vector.case["chunks"])
-    _reads(vector, lambda policy: codec.decode_pieces(arriving, bad_display=policy))
-    _reads(vector, lambda policy: codec.decode(document, bad_display=policy), "as a whole: ")
+    _reads(vector, lambda policy: codec.decode_pieces(arriving, bad_display=policy), "in pieces: ")
 
 
 def _reads(vector: Vector, read: Callable[[BadDisplay], tuple[Response, int]], how: str = "") -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 ENCODE = (
     "XMCP-DSP-001",
+    "XMCP-DSP-002",
     "XMCP-DSP-004",
+    "XMCP-DSP-005",
     "XMCP-ERR-002",
     "XMCP-ERR-004",
     "XMCP-ERR-005",
     "XMCP-ERR-006",
+    "XMCP-ERR-007",
+    "XMCP-ERR-010",
     "XMCP-RSP-006",
     "XMCP-RSP-007",
     "XMCP-RSP-008",

@@ -39,7 +39,7 @@ from .call_plan import Batch, few_of_each, misfits, plan
 from .catalogue import Catalogue, announced_wire
 from .checks import echoes, forms_compared
 from .checks.announcement import extension_entry
-from .checks.declared_limit import LEAST
+from .clients import ClientKind
 from .command_process import StartedAhead
 from .exchange import Exchange
 from .fixture.run import without_tool
@@ -148,8 +148,7 @@ async def _connected(run: Run) -> AsyncIterator[Session]:
         run.era,
         connect_timeout=options.connect_timeout,
         call_timeout=options.call_timeout,
-        declares=not run.plain,
-        max_bytes=LEAST if run.limited else None,
+        kind=run.client,
         stray=run.stray,
         tool_timeouts=options.tool_timeouts,
         pace=run.pace,
@@ -220,7 +219,7 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
     if first and seen.few_large():
         if run.pace.holds_back():
             return
-        limited, used, shared = replace(run, limited=True), shared, None
+        limited, used, shared = replace(run, client=ClientKind.LIMITED), shared, None
         async with _unreachable_noted(limited), _as_client(limited, used) as session:
             if used is None:
                 await run.ahead.start(beside=True)
@@ -228,7 +227,7 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
                 shared = used
     if (not seen.negotiates and not (first and seen.samples)) or run.pace.holds_back():
         return
-    plain = replace(run, plain=True)
+    plain = replace(run, client=ClientKind.PLAIN)
     async with _unreachable_noted(plain), _as_client(plain, shared) as session:
         catalogue = await session.catalogue()
         listed = {tool.name: tool for tool in catalogue.tools}
@@ -236,7 +235,20 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
         if seen.negotiates:
             batches = seen.made if first else list(few_of_each(seen.made))
         calls = (tuple(replace(call, tool=listed.get(call.name)) for call in batch) for batch in batches)
-        await plain.judge(session, catalogue, calls, seen)
+        is_open = await plain.judge(session, catalogue, calls, seen)
+        if first and seen.negotiates and plain.knows_the_client:
+            await _check_without_documents(run, catalogue, seen, session if is_open and session.is_stateless else None)
+
+
+async def _check_without_documents(run: Run, catalogue: Catalogue, seen: Seen, shared: Session | None) -> None:
+    """Do the runs as clients that declare the extension and get no documents."""
+    for client in (ClientKind.OTHER_VERSION, ClientKind.NO_DOCUMENTS):
+        if run.pace.holds_back():
+            return
+        other, used = replace(run, client=client), shared
+        async with _unreachable_noted(other), _as_client(other, used) as session:
+            if not await other.judge_other(session, catalogue, seen):
+                shared = None
 
 
 @asynccontextmanager
@@ -246,7 +258,7 @@ async def _as_client(run: Run, shared: Session | None) -> AsyncIterator[Session]
         async with _connected(run) as session:
             yield session
         return
-    shared.declare(declares=not run.plain, max_bytes=LEAST if run.limited else None)
+    shared.declare(run.client)
     yield shared
 
 

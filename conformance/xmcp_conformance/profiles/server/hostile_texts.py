@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 HOSTILE: Final = {
@@ -49,6 +50,7 @@ def marked(text: str, place: int = 0) -> str:
     return f"{around[0]}xmcp{place or ''}[{text}]xmcp{around[1]}"
 
 
+@lru_cache(maxsize=16)  # all calls with it have the same one, and not one each
 def long_text(place: int = 0, least: int = LONGEST_BUFFER) -> str:
     """Return a marked text of so many characters and a few more, with something to break at the end of each buffer.
 

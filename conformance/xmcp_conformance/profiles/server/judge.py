@@ -23,6 +23,7 @@ from .checks import (
     tool_metadata,
 )
 from .checks.required_form import RequiredForm, answer_form
+from .clients import LEAST
 from .exchange import Exchange, Twin
 
 
@@ -97,7 +98,7 @@ def limited_observations(exchange: Exchange, form: RequiredForm, before: Twin) -
             yield from documents.document_text(exchange)
         return
     yield from declared_limit.document_size(exchange)
-    if exchange.size > declared_limit.LEAST or exchange.text is None:
+    if exchange.size > LEAST or exchange.text is None:
         return
     exchange.reading = read(exchange.text)
     yield from exchange.reading.observations

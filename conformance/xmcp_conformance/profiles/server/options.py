@@ -52,8 +52,12 @@ class Options:
 
     def chooses(self, tool: ListedTool) -> bool:
         """Return whether the user wants a tool called, if it only reads."""
-        is_included = not self.include or any(fnmatchcase(tool.name, pattern) for pattern in self.include)
-        return is_included and not any(fnmatchcase(tool.name, pattern) for pattern in self.exclude)
+        return self.chooses_name(tool.name)
+
+    def chooses_name(self, name: str) -> bool:
+        """Return whether the user wants a tool of this name called, if there is one."""
+        is_included = not self.include or any(fnmatchcase(name, pattern) for pattern in self.include)
+        return is_included and not any(fnmatchcase(name, pattern) for pattern in self.exclude)
 
     def calls_tool(self, tool: ListedTool) -> bool:
         """Return whether a tool is called."""

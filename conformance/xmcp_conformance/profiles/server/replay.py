@@ -6,7 +6,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from xmcp_conformance.core.past_call import PastCall
 
-from .checks.declared_limit import LEAST
+from .clients import ClientKind
 from .exchange import Exchange, ToolCall
 from .peers import Peer
 from .server_under_test import connect
@@ -30,7 +30,6 @@ async def replay(peer: Peer, past: PastCall, *, connect_timeout: float, call_tim
         era,
         connect_timeout=connect_timeout,
         call_timeout=call_timeout,
-        declares=past.client != "plain",
-        max_bytes=LEAST if past.client == "limited" else None,
+        kind=ClientKind(past.client),
     ) as session:
         return await session.call(ToolCall(None, past.name, past.arguments))

@@ -29,14 +29,15 @@ from .bounded_wire import Stray
 from .call_plan import Batch, Learned
 from .calling import Caller, asks_to_wait
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
-from .checks.declared_limit import LEAST
 from .checks.displays import listed_again
 from .checks.echoes import Echo, echoes
 from .checks.forms_compared import Told, told
 from .checks.mcp_results import repeats_its_text
+from .checks.other_clients import Shape, no_documents, other_version, shape
 from .checks.plain_results import begins_a_document
 from .checks.required_form import RequiredForm, required_form
 from .checks.tool_metadata import wrapped_for_every_client
+from .clients import LEAST, ClientKind
 from .command_process import StartedAhead
 from .exchange import Exchange, Intent, ToolCall, Twin, call_made
 from .fixture.run import NAME as FIXTURE
@@ -46,7 +47,7 @@ from .judge import catalogue_observations, exchange_observations, limited_observ
 from .options import Options
 from .pace import Pace
 from .peers import Peer, PeerUnavailable
-from .server_under_test import Session, kind_of_client
+from .server_under_test import Session
 from .shrinking import shrunk
 from .text_changes import says_cut
 
@@ -56,6 +57,10 @@ _MOST_NAMED = 10
 _OF_THE_LIMIT = "XMCP-MCP-051"
 _TIMES = 5
 """How often a call is made again whose answer tells against the server only if it is the same each time."""
+_LONG = 8_192
+"""Number of characters from which a text is kept for a later comparison only while there is room."""
+_ROOM = 4 << 20
+"""The number of characters of long texts that are kept: those of about sixty tools, which are 16 MB."""
 _FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
 
 
@@ -84,6 +89,9 @@ class Seen:
     """The same, as they were listed in the first era; shared by the eras, of which the first one lists first."""
     made: list[Batch] = field(default_factory=list)
     twins: dict[str, Twin] = field(default_factory=dict)
+    room: int = _ROOM
+    plain: dict[str, Shape] = field(default_factory=dict)
+    """What a client that declares nothing got, by the keys of the calls."""
     samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
     """For each tool, its first call that was answered, and the first whose answer had a display that was asked for."""
 
@@ -93,13 +101,18 @@ class Seen:
             self.made.append(batch)
             yield batch
 
+    def simplest(self) -> tuple[list[ToolCall], list[ToolCall]]:
+        """Return a call of a few tools, and of a few tools one that asks for a display."""
+        of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
+        return of[False][:_FEW], of[True][:_FEW]
+
     def few(self) -> list[ToolCall]:
         """Return a call of a few tools, and of a few more that say what they filled in.
 
         Of a few that have displays, return a call for it, one with `null`, and one without.
         """
-        of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
-        asking, first, others = of[True][:_FEW], of[False][:_FEW], of[False][_FEW:]
+        first, asking = self.simplest()
+        others = [call for key, call in self.samples.items() if not key[1]][_FEW:]
         filled = [call for call in others if call.key in self.twins and self.twins[call.key].populates]
         neither = [replace(call, arguments={**call.arguments, "show_user": None}) for call in asking]
         silent = [replace(call, arguments=_without_switch(call)) for call in asking]
@@ -124,6 +137,10 @@ class Seen:
         call, text = exchange.call, document.llm_output or ""
         if exchange.is_busy and call.key in self.twins:
             return  # an answer of a server that was not busy says more
+        if len(text) >= _LONG:
+            if len(text) > self.room:
+                return
+            self.room -= len(text)
         echoes = tuple(trap for trap in call.traps if trap in text)
         populates, failed = document.server_populated is not None, document.error is not None
         code = document.error.code if document.error is not None else None
@@ -155,10 +172,7 @@ def _is_set() -> asyncio.Event:
 
 @dataclass(slots=True)
 class Run:
-    """A peer in one era, as one kind of client.
-
-    `plain`: a client that does not declare the extension. `limited`: one that declares the smallest `maxBytes`.
-    """
+    """A peer in one era, as one kind of client."""
 
     peer: Peer
     era: str
@@ -172,8 +186,7 @@ class Run:
     """The lines of a command that are no message, over all runs of it."""
     ahead: StartedAhead
     """Starts the processes of a command, over all runs of it."""
-    plain: bool = False
-    limited: bool = False
+    client: ClientKind = ClientKind.DECLARED
     started: bool = False
     alone: asyncio.Event = field(default_factory=_is_set)
     """Set when no run of the peer in another era goes on."""
@@ -181,8 +194,12 @@ class Run:
     @property
     def name(self) -> str:
         """The name of the run in a report."""
-        client = ", plain client" if self.plain else f", maxBytes {LEAST}" if self.limited else ""
-        return f"{self.peer.transport}, {self.era}{client}"
+        return ", ".join(filter(None, (self.peer.transport, self.era, self.client.in_words)))
+
+    @property
+    def plain(self) -> bool:
+        """True as a client that declares nothing."""
+        return self.client is ClientKind.PLAIN
 
     @property
     def knows_the_client(self) -> bool:
@@ -194,9 +211,8 @@ class Run:
 
     def start(self, tools: int = 0) -> None:
         """Say that the run begins."""
-        client = kind_of_client(declares=not self.plain, max_bytes=LEAST if self.limited else None)
         self.started = True
-        self.emit(RunStarted(self.name, str(self.peer), self.peer.transport, self.era, client, tools))
+        self.emit(RunStarted(self.name, str(self.peer), self.peer.transport, self.era, self.client.value, tools))
 
     def note(self, text: str) -> None:
         """Say something that is not a verdict."""
@@ -295,6 +311,45 @@ class Run:
         self.end()
         return connected
 
+    async def judge_other(self, session: Session, catalogue: Catalogue, seen: Seen) -> bool:
+        """Do the run as a client of another version, or without documents: only that is judged, by a few calls.
+
+        Return whether the connection is still there.
+        """
+        self.era = catalogue.protocol_version
+        self.start(len(catalogue.tools))
+        caller = Caller(session, self.note, seen.learned, seen.silent, self.pace)
+        connected = True
+        async with aclosing(caller.exchanges((call,) for calls in seen.simplest() for call in calls)) as exchanges:
+            async for exchange in exchanges:
+                plain = seen.plain.get(exchange.call.key)
+                connected = exchange.lost is None
+                if exchange.result is not None and plain is not None and not exchange.is_busy:
+                    if self.client is ClientKind.NO_DOCUMENTS:
+                        self.observed(no_documents(exchange, plain), exchange.call)
+                    else:
+                        equal = plain == shape(exchange)
+                        beside = plain if equal else await self._plain_again(session, caller, exchange)
+                        self.observed(other_version(exchange, beside), exchange.call)
+                self.called(exchange)
+        self.end()
+        return connected
+
+    async def _plain_again(self, session: Session, caller: Caller, exchange: Exchange) -> Shape | None:
+        """Return what a client that declares nothing gets now: a tool can answer in another way than before.
+
+        `None` where each client needs a connection of its own, or where this client too is answered in another way.
+        """
+        if not session.is_stateless or exchange.result is None:
+            return None
+        session.declare(ClientKind.PLAIN)
+        again = await caller.again(exchange.call)
+        session.declare(self.client)
+        own = await caller.again(exchange.call)
+        if again.result is None or own.result is None or shape(own) != shape(exchange):
+            return None
+        return shape(again)
+
     async def _confirmed(
         self, caller: Caller, exchange: Exchange, observe: Callable[[Exchange], Iterator[Observation]]
     ) -> list[Observation]:
@@ -379,6 +434,8 @@ class _Exchanges:
         call, document = exchange.call, exchange.reading.document
         if document is None and exchange.result is not None and not self.run.plain:
             self.seen.unread = True
+        if self.run.plain and exchange.result is not None:
+            self.seen.plain.setdefault(call.key, shape(exchange))
         if self.run.plain and repeats_its_text(exchange):
             self.repeating[f"`{quoted(call.name)}`"] = None
         told_apart = self.run.knows_the_client or (self.seen.negotiates and begins_a_document(exchange.text))

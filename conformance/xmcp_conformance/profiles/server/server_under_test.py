@@ -25,10 +25,11 @@ from pydantic import RootModel, ValidationError
 from xmcp_conformance import suite_version
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_models.registry import EXTENSION_ID, VERSION
+from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import Bounds, Stray, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
+from .clients import ClientKind
 from .command_process import CommandProcess, start
 from .exchange import NO_ANSWER, Exchange, ToolCall
 from .pace import Pace
@@ -44,8 +45,6 @@ _PATIENCE = 3.0
 """Seconds after which it is told that a call has no answer yet."""
 _LONGEST_WAIT = 300
 """Maximum of --connect-timeout in seconds."""
-_IN_THE_HANDSHAKE = {"versions": ["99.0", VERSION], "displayTypes": ["text", "markdown"]}
-"""What the client declares in one of the eras: it reads a later version too, and knows few types of displays."""
 _MODES = {"newest": "auto", "handshake": "legacy"}  # the names that the SDK uses
 
 
@@ -134,15 +133,11 @@ class Session:
         if is_stateless:
             _let_declare(client.session, self._declared)
 
-    def declare(self, *, declares: bool, max_bytes: int | None = None) -> None:
-        """Be another client from the next request on, in the stateless era.
-
-        Args:
-            declares: whether it declares the extension.
-            max_bytes: the `maxBytes` of its declaration.
-        """
-        self._extensions = {EXTENSION_ID: declaration("newest", max_bytes)} if declares else {}
-        self._kind = kind_of_client(declares=declares, max_bytes=max_bytes)
+    def declare(self, client: ClientKind) -> None:
+        """Be another client from the next request on, in the stateless era."""
+        declaration = client.declaration("newest")
+        self._extensions = {} if declaration is None else {EXTENSION_ID: declaration}
+        self._kind = client
 
     def _declared(self) -> dict[str, Any] | None:
         return self._extensions
@@ -292,17 +287,6 @@ def _said_hints(tool: mcp_types.Tool) -> tuple[bool | None, bool | None, bool | 
     return said.read_only_hint, said.destructive_hint, said.open_world_hint
 
 
-def kind_of_client(*, declares: bool, max_bytes: int | None) -> str:
-    """Return the word for a client: `declared`, `limited` if it declares `maxBytes` too, else `plain`."""
-    return "plain" if not declares else "declared" if max_bytes is None else "limited"
-
-
-def declaration(era: str, max_bytes: int | None = None) -> dict[str, Any]:
-    """Return what the suite declares in an era; `max_bytes`: with this limit of a document."""
-    limit = {} if max_bytes is None else {"maxBytes": max_bytes}
-    return {"versions": [VERSION], **limit, **(_IN_THE_HANDSHAKE if era == "handshake" else {})}
-
-
 @asynccontextmanager
 async def connect(
     peer: Peer,
@@ -310,8 +294,7 @@ async def connect(
     *,
     connect_timeout: float,
     call_timeout: float,
-    declares: bool = True,
-    max_bytes: int | None = None,
+    kind: ClientKind = ClientKind.DECLARED,
     stray: Stray | None = None,
     tool_timeouts: Sequence[tuple[str, float]] = (),
     pace: Pace | None = None,
@@ -326,8 +309,7 @@ async def connect(
         era: `newest` for the newest that the peer speaks, `handshake` for MCP up to 2025-11-25.
         connect_timeout: seconds within which the peer has to answer, and again for the list of its tools.
         call_timeout: seconds for each call.
-        declares: whether the client declares the extension (section 6.1).
-        max_bytes: the `maxBytes` of its declaration.
+        kind: the client that calls.
         stray: gets the lines of a command that are no message.
         tool_timeouts: seconds for a call of a tool whose name fits a pattern, the first that fits.
         pace: says when the next call can be made.
@@ -339,7 +321,7 @@ async def connect(
         PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
     garbage: list[str] = []
-    bounds = Bounds(stray)
+    bounds, declaration = Bounds(stray), kind.declaration(era)
 
     async def on_message(message: object) -> None:
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
@@ -352,7 +334,7 @@ async def connect(
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
-            extensions=[advertise(EXTENSION_ID, declaration(era, max_bytes))] if declares else [],
+            extensions=[] if declaration is None else [advertise(EXTENSION_ID, declaration)],
             client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
         client.stray = bounds.stray
@@ -371,7 +353,7 @@ async def connect(
                             is_stateless=client.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS,
                             tool_timeouts=tool_timeouts,
                             pace=pace,
-                            kind=kind_of_client(declares=declares, max_bytes=max_bytes),
+                            kind=kind,
                             record=record,
                             lasts=lasts,
                         )

@@ -22,6 +22,7 @@ from .bounded_wire import Stray
 from .call_plan import NO_SUCH_TOOL
 from .catalogue import Catalogue, ListedTool, populated_parameters
 from .checks.plain_results import begins_a_document
+from .clients import ClientKind
 from .exchange import Exchange, ToolCall
 from .input_schema import without
 from .peers import Peer, PeerUnavailable
@@ -96,7 +97,7 @@ async def visit(
         stray=stray,
     )
     connecting(peer)
-    async with connected(declares=False) as session:
+    async with connected(kind=ClientKind.PLAIN) as session:
         catalogue = await session.catalogue()
         visited.protocol_version = catalogue.protocol_version
         visited.announces = EXTENSION_ID in catalogue.extensions
@@ -113,7 +114,7 @@ async def visit(
         cases = [case for visited_tool in visited.tools for case in visited_tool.cases]
         connecting(peer)
         try:
-            async with connected(declares=True) as session:
+            async with connected(kind=ClientKind.DECLARED) as session:
                 caller = _Caller(session)
                 for case in cases:
                     progress(case.tool)

@@ -12,6 +12,138 @@ SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
 
 
+@breaks("XMCP-CLI-071", profile="client")
+def a_model_that_was_silent_to_the_end_answered_nothing(wrong: bool) -> Trace:
+    s = TraceBuilder(chat_timeout=4)
+    s.begin()
+    s.ask()
+    s.say("", failed=True, stalls=True)
+    s.wait(4)
+    s.end(stop="empty" if wrong else "timeout")
+    return s.trace
+
+
+@breaks("XMCP-CLI-133", profile="client")
+def a_model_that_could_not_be_asked_answered_nothing(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say("", failed=True)
+    s.end(stop="empty", failure=None if wrong else "provider")
+    return s.trace
+
+
+@breaks("XMCP-CLI-133", profile="client")
+def what_was_shown_in_the_last_turn_is_a_limit(wrong: bool) -> Trace:
+    s = turn(call(), max_turns=1)
+    s.answered(s.called(), display=TABLE)
+    s.reply()
+    s.end(stop="max_turns" if wrong else "display")
+    return s.trace
+
+
+@breaks("XMCP-CLI-133", profile="client")
+def an_answer_of_white_space_is_an_answer(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say(" ")
+    s.end(stop="stop" if wrong else "empty")
+    return s.trace
+
+
+@breaks("XMCP-CLI-124", profile="client")
+def the_texts_of_all_turns_are_the_answer(wrong: bool) -> Trace:
+    s = turn(call(), text="Let me look.")
+    s.make()
+    s.ask()
+    s.say("Seven.")
+    s.end("Let me look.Seven." if wrong else "Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-124", profile="client")
+def a_text_from_before_the_silence_is_the_answer(wrong: bool) -> Trace:
+    s = turn(call(), text="Let me look.", chat_timeout=4)
+    s.make()
+    s.ask()
+    s.say("", failed=True, stalls=True)
+    s.wait(4)
+    s.end("Let me look." if wrong else None, stop="timeout")
+    return s.trace
+
+
+@breaks("XMCP-CLI-073", profile="client")
+def a_failing_model_costs_the_system_message(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin("How many?", SYSTEM)
+    s.ask()
+    s.say(failed=True)
+    s.end(failure="provider", history=s.histories["a"][1 if wrong else 0 :])
+    return s.trace
+
+
+@breaks("XMCP-CLI-073", profile="client")
+def what_broke_off_stays_where_the_model_failed(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say("They sold", failed=True)
+    left = [{"role": "assistant", "content": "They sold"}] if wrong else []
+    s.end(failure="provider", history=[*s.histories["a"], *left])
+    return s.trace
+
+
+@breaks("XMCP-CLI-085", profile="client")
+def the_first_of_two_questions_is_the_answer(wrong: bool) -> Trace:
+    questions = (call(CLARIFY, question="Which bolts?"), call(CLARIFY, "t2", question="Which year?"))
+    s = turn(*questions, meta_tools=[CLARIFY])
+    s.reply(content=result("Asked."))
+    s.reply("t2", content=result("Asked."))
+    s.end("Which bolts?" if wrong else "Which year?", stop="clarify")
+    return s.trace
+
+
+@breaks("XMCP-CLI-115", profile="client")
+def an_answer_that_the_vendor_did_not_count_is_free(wrong: bool) -> Trace:
+    s = TraceBuilder(quota_tokens={"x": 100})
+    s.begin(tenant="x")
+    s.ask()
+    s.say("word " * 1000)
+    s.end("word " * 1000)
+    s.wait(1)
+    s.begin(chat="b", tenant="x")
+    if wrong:
+        s.ask("b")
+        s.say("Eight.", chat="b")
+    s.end("Eight.", chat="b", failure=None if wrong else "quota")
+    return s.trace
+
+
+@breaks("XMCP-CLI-082", profile="client")
+def the_model_sees_it_in_an_example(wrong: bool) -> Trace:
+    s = TraceBuilder(STOCK, params={"part": "bolt"})
+    s.begin()
+    s.ask(tools=[s.offer(STOCK, examples=[{"part": "bolt"} if wrong else {}])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-086", profile="client")
+def a_summary_empties_the_results_after_the_question(wrong: bool) -> Trace:
+    s = turn(call(), meta_tools=[SUMMARIZE])
+    s.make()
+    s.ask()
+    s.say("", call(SUMMARIZE, "t2", summary="They ask how many."))
+    s.reply("t2", content=result("Done."))
+    if wrong:
+        history = s.histories["a"]
+        s.histories["a"] = [*history[:2], {**history[2], "content": result("")}, *history[3:]]
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-070", profile="client")
 def the_model_is_asked_once_too_often(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1 if wrong else 2)
@@ -354,11 +486,20 @@ def the_application_s_value_is_left_out(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-083", profile="client")
+def the_model_sets_what_the_application_has_no_value_for(wrong: bool) -> Trace:
+    s = turn(call("stock", part="nut"), tools=[STOCK], params={"part": None})
+    s.answered(s.called(part="nut" if wrong else None))
+    s.reply()
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-084", profile="client")
 def a_thought_is_shown(wrong: bool) -> Trace:
     thought = "They may mean nuts."
     s = turn(call(THINK, thought=thought), meta_tools=[THINK])
-    s.tell("llm_delta", text=thought if wrong else "Well.")
+    s.tell("llm_delta", text=thought if wrong else "")
     s.reply(content=result("Noted."))
     s.finish("Seven.")
     s.tell("done")

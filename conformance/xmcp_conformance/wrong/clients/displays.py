@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.profiles.client.trace import Server, Trace
+from xmcp_conformance.profiles.client.trace import INVALID_PARAMS, Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import FIRST, THEN, turn
@@ -73,6 +73,15 @@ def a_stranger_s_code_is_lost(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-MCP-040", profile="client")
+def a_stranger_s_failure_gets_other_words(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.failed(s.called(), failure("TOOL_ERROR", "Only five are left."))
+    s.reply(content=error("TOOL_ERROR", "The tool failed.") if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-MCP-011", profile="client")
 def what_looks_like_markup_is_refused(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)
@@ -87,6 +96,15 @@ def what_cannot_be_read_is_an_empty_result(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), "<tool_response", readable=False)
     s.reply(content=result("") if wrong else error("INVALID_XML"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-041", profile="client")
+def a_refusal_of_the_protocol_is_an_error_of_the_tool(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called(), failure("VALIDATION_FAIL"), protocol_error=INVALID_PARAMS)
+    s.reply(content=error("TOOL_ERROR") if wrong else None)
     s.finish()
     return s.trace
 
@@ -127,6 +145,25 @@ def the_model_reads_what_could_not_be_read(wrong: bool) -> Trace:
     return s.trace
 
 
+def _unreadable(said: str) -> Trace:
+    """Return a chat in which a document cannot be read, and the model is told more beside."""
+    s = turn(call())
+    s.answered(s.called(), "<tool_response tool_name='search'><llm_output>It is 4711, and more.", readable=False)
+    s.reply(content=error("INVALID_XML", f"The answer of search is not a document{said}"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-013", profile="client")
+def the_model_reads_what_stands_before_the_fault(wrong: bool) -> Trace:
+    return _unreadable(": 4711, and more." if wrong else ": <llm_output> has no end")
+
+
+@breaks("XMCP-MCP-013", profile="client")
+def the_model_reads_it_without_its_tags(wrong: bool) -> Trace:
+    return _unreadable(". It said: It is 4711, and more." if wrong else ".")
+
+
 @breaks("XMCP-RSP-072", profile="client")
 def a_bad_display_costs_the_document(wrong: bool) -> Trace:
     s = turn(call())
@@ -150,8 +187,20 @@ def a_bad_display_is_dropped_in_silence(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), bad_display=True)
     if not wrong:
-        s.tell("warning", text="a display was dropped")
+        s.tell("warning", call_id="t1", text="a display was dropped")
     s.reply()
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-RSP-072", profile="client")
+def a_bad_display_is_dropped_beside_a_warning_of_another_call(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"))
+    s.answered(s.called("t1"), bad_display=True)
+    s.reply("t1")
+    s.make("t2")
+    s.tell("warning", call_id="t2" if wrong else "t1", text="a display was dropped")
     s.finish()
     s.tell("done")
     return s.trace
@@ -162,6 +211,17 @@ def the_model_reads_what_is_for_the_user(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)
     s.answered(s.called(), for_user=THANKS)
     s.reply(content=result(f"found\n{THANKS if wrong else SHOWN}"))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": THANKS}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
+def the_reference_quotes_the_beginning(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), for_user=THANKS)
+    s.reply(content=result(f"found\n{f'[{THANKS[:12]}...]' if wrong else SHOWN}"))
     s.ask()
     s.say("Seven.")
     s.end("Seven.", displays=[{"type": "text", "payload": THANKS}])
@@ -224,6 +284,18 @@ def what_is_for_the_user_is_shown_to_nobody(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-MCP-046", profile="client")
+def the_same_words_are_shown_once(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), servers=PLAIN)
+    s.make("t1", for_user=THANKS)
+    s.make("t2", for_user=THANKS)
+    s.ask()
+    s.say("Seven.")
+    shown = {"type": "text", "payload": THANKS}
+    s.end("Seven.", displays=[shown] if wrong else [shown, shown])
+    return s.trace
+
+
 @breaks("XMCP-DSP-040", profile="client")
 def a_large_display_stands_before_the_model(wrong: bool) -> Trace:
     s = turn(call(), display="continue", display_budget=80)
@@ -238,6 +310,31 @@ def a_large_display_leaves_nothing_behind(wrong: bool) -> Trace:
     s = turn(call(), display="continue", display_budget=90)
     s.answered(s.called(), display=LARGE)
     s.reply(content=result("found", None if wrong else reference()))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-DSP-041", profile="client")
+def a_large_display_of_a_plain_result_leaves_nothing_behind(wrong: bool) -> Trace:
+    s = turn(call(), display="continue", display_budget=90, servers=[Server(plain=True)])
+    s.answered(s.called(), display=LARGE, plain=True)
+    s.reply(content=result("found", None if wrong else reference()))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-DSP-041", profile="client")
+def a_reference_in_a_given_history_has_no_title(wrong: bool) -> Trace:
+    asked = {"name": "search", "arguments": "{}"}
+    before: list[dict[str, Any]] = [
+        {"role": "user", "content": "How many?"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": asked}]},
+    ]
+    told = {name: value for name, value in reference().items() if not wrong or name != "title"}
+    given, sent = ({"role": "tool", "tool_call_id": "c1", "content": result("found", one)} for one in (LARGE, told))
+    s = TraceBuilder(display_budget=90)
+    s.begin("And now?", *before, given)
+    s.histories["a"][2] = sent
     s.finish()
     return s.trace
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from xmcp_conformance.profiles.client.trace import Trace
@@ -79,7 +80,40 @@ def attempts_are_not_counted(wrong: bool) -> Trace:
 def a_wait_is_told_as_none(wrong: bool) -> Trace:
     asks = {"code": "UPSTREAM_UNAVAILABLE", "message": "It starts.", "retryable": True, "category": "unavailable"}
     asks |= {"retry_after_ms": 2000}
-    return told(retry={"error": asks, "wait_ms": 0 if wrong else 2000}).trace
+    s = told(retry={"error": asks, "wait_ms": 0 if wrong else 2000})
+    at = next(n for n, one in enumerate(s.records) if getattr(one, "event", {}).get("type") == "retry")
+    s.records[at + 1 :] = [replace(one, time=2.0) for one in s.records[at + 1 :]]
+    failed: Any = s.records[at - 1]
+    s.records[at - 1] = replace(failed, outcome="error", error=asks)
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def the_text_of_a_turn_runs_together(wrong: bool) -> Trace:
+    return told(**{"llm_delta": {"text": "Letmelook."}} if wrong else {}).trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def a_retry_tells_of_another_failure(wrong: bool) -> Trace:
+    asks = {"code": "UPSTREAM_UNAVAILABLE", "message": "It starts.", "retryable": True, "category": "unavailable"}
+    s = told(retry={"error": _OTHER if wrong else asks})
+    at = next(n for n, one in enumerate(s.records) if getattr(one, "event", {}).get("type") == "retry")
+    failed: Any = s.records[at - 1]
+    s.records[at - 1] = replace(failed, outcome="error", error=asks)
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def a_longer_wait_is_told(wrong: bool) -> Trace:
+    return told(**{"retry": {"wait_ms": 900}} if wrong else {}).trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def no_wait_is_told_of_one_that_waits_for_no_slot(wrong: bool) -> Trace:
+    s = told(**{} if wrong else {"retry": {"wait_ms": 900}})
+    at = next(n for n, one in enumerate(s.records) if getattr(one, "event", {}).get("type") == "retry")
+    s.records[at + 1 :] = [replace(one, time=0.9) for one in s.records[at + 1 :]]
+    return s.trace
 
 
 @breaks("XMCP-REC-006", profile="client")
@@ -149,6 +183,20 @@ def another_category_is_told(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-REC-006", profile="client")
+def an_alias_is_told_with_the_category_of_no_code(wrong: bool) -> Trace:
+    s = turn(call())
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.failed(s.called(), failure("RATE_LIMITED"))
+    told = {"code": "RATE_LIMITED", "message": "It failed.", "retryable": False}
+    s.tell("tool_error", call_id="t1", error={**told, "category": "internal" if wrong else "rate_limited"})
+    s.reply()
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
 def the_message_of_an_error_is_told_with_the_white_space_around_it(wrong: bool) -> Trace:
     s = turn(call())
     s.tell("tool_call", call_id="t1")
@@ -162,10 +210,55 @@ def the_message_of_an_error_is_told_with_the_white_space_around_it(wrong: bool) 
     return s.trace
 
 
+def _with_hints(**told: Any) -> Trace:
+    """Return a chat in which a call fails with hints for a retry, whose event has others in `told`."""
+    s = turn(call())
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.failed(s.called(), failure("X_BUSY", retryable=True, retry_after_ms=90, side_effects="none"))
+    meta = '<meta>{"side_effects":"none"}</meta></error>'
+    s.reply(content=error("X_BUSY", retry_after_ms=90).replace("</error>", meta))
+    right = {"code": "X_BUSY", "message": "It failed.", "retryable": True, "category": "internal"}
+    right |= {"retry_after_ms": 90, "meta": {"side_effects": "none"}}
+    s.tell("tool_error", call_id="t1", error={**right, **told})
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def an_error_is_told_as_final(wrong: bool) -> Trace:
+    return _with_hints(**{"retryable": False} if wrong else {})
+
+
+@breaks("XMCP-REC-006", profile="client")
+def an_error_is_told_with_another_wait(wrong: bool) -> Trace:
+    return _with_hints(**{"retry_after_ms": 0} if wrong else {})
+
+
+@breaks("XMCP-REC-006", profile="client")
+def what_an_error_changed_is_not_told(wrong: bool) -> Trace:
+    return _with_hints(**{"meta": {}} if wrong else {})
+
+
+@breaks("XMCP-REC-006", profile="client")
+def a_chat_whose_connection_broke_is_told_to_have_failed_inside(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.ask()
+    s.say(failed=True, failure="network")
+    if wrong:
+        s.tell("failed", error=_OTHER)
+    else:
+        s.tell("failed")
+    s.end(failure="provider")
+    return s.trace
+
+
 _OTHER = {"code": "INTERNAL", "message": "It failed.", "retryable": False, "category": "internal"}
 
 
-def _with_result(wrong: bool, **changed: Any) -> Trace:
+def with_result(wrong: bool, **changed: Any) -> Trace:
     """Return a chat whose `done` has a result with other members than the chat has."""
     s = told()
     done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
@@ -176,71 +269,28 @@ def _with_result(wrong: bool, **changed: Any) -> Trace:
 
 @breaks("XMCP-REC-006", profile="client")
 def the_history_of_done_is_empty(wrong: bool) -> Trace:
-    return _with_result(wrong, history=[])
+    return with_result(wrong, history=[])
 
 
 @breaks("XMCP-REC-006", profile="client")
-def requests_are_not_counted(wrong: bool) -> Trace:
-    used = {"input_tokens": None, "output_tokens": None, "cached_tokens": None, "llm_calls": 99}
-    return _with_result(wrong, usage=used)
-
-
-@breaks("XMCP-REC-011", profile="client")
-def the_last_request_has_no_usage_record(wrong: bool) -> Trace:
-    s = told()
-    usages = [one for one in s.records if getattr(one, "event", {}).get("type") == "usage"]
-    if wrong:
-        s.records.remove(usages[-1])
-        done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
-        done.event["result"]["usage"]["llm_calls"] = 1  # type: ignore[attr-defined]
-    return s.trace
-
-
-@breaks("XMCP-REC-011", profile="client")
-def a_request_that_the_time_of_the_chat_ended_has_no_usage_record(wrong: bool) -> Trace:
-    s = TraceBuilder(chat_timeout=5)
+def a_result_of_a_cache_is_told_without_its_text(wrong: bool) -> Trace:
+    s = TraceBuilder(tool(cacheable=True, read_only=True), cache=True)
     s.begin(events=True)
     s.ask()
-    s.say(failed=True, stalls=True)
-    s.wait(5)
-    if not wrong:
-        s.tell("usage")
+    s.say("", call(id_="a"))
+    s.tell("tool_call", call_id="a")
+    s.tell("tool_started", call_id="a")
+    s.make("a")
+    s.tell("tool_result", call_id="a")
+    s.ask()
+    s.say("", call(id_="b"))
+    s.tell("tool_call", call_id="b")
+    s.reply("b", result("found"))
+    s.tell("tool_result", call_id="b", text="" if wrong else "found")
+    s.ask()
+    s.say("Seven.")
     s.tell("done")
-    s.end(stop="timeout")
-    return s.trace
-
-
-@breaks("XMCP-REC-006", profile="client")
-def the_first_display_is_not_named(wrong: bool) -> Trace:
-    s = turn(call())
-    for type_ in ["tool_call", "tool_started"]:
-        s.tell(type_, call_id="t1")
-    s.make(display=TABLE)
-    s.tell("tool_result", call_id="t1")
-    s.tell("tool_display", call_id="t1")
-    s.tell("done")
-    s.end(stop="display")
-    done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
-    event: Any = done.event  # type: ignore[attr-defined]
-    event["result"] = {**event["result"], "display": None if wrong else TABLE}
-    return s.trace
-
-
-@breaks("XMCP-REC-006", profile="client")
-def the_last_display_is_named(wrong: bool) -> Trace:
-    other = {"type": "text", "payload": "Only seven."}
-    s = turn(call(tag="t1"), call(tag="t2"))
-    for id_, display in (("t1", TABLE), ("t2", other)):
-        for type_ in ["tool_call", "tool_started"]:
-            s.tell(type_, call_id=id_)
-        s.make(id_, display=display)
-        s.tell("tool_result", call_id=id_)
-        s.tell("tool_display", call_id=id_, envelope=display)
-    s.tell("done")
-    s.end(stop="display")
-    done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
-    event: Any = done.event  # type: ignore[attr-defined]
-    event["result"] = {**event["result"], "display": other if wrong else TABLE}
+    s.end("Seven.")
     return s.trace
 
 
@@ -253,6 +303,18 @@ def a_lost_attempt_is_forgotten_at_the_end_of_the_chat(wrong: bool) -> Trace:
     meta = f'<meta>{{"side_effects":"{said}"}}</meta></error>'
     s.reply(content=error("TIMEOUT").replace("</error>", meta))
     s.end(stop="timeout")
+    return s.trace
+
+
+@breaks("XMCP-CLI-132", profile="client")
+def a_lost_attempt_is_forgotten_when_credentials_are_refused(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS])
+    s.lost(s.called())
+    s.outside(s.called(), "AUTH_REQUIRED", "none")
+    said = "none" if wrong else "unknown"
+    meta = f'<meta>{{"side_effects":"{said}"}}</meta></error>'
+    s.reply(content=error("AUTH_REQUIRED").replace("</error>", meta))
+    s.finish()
     return s.trace
 
 

@@ -35,6 +35,24 @@ def a_call_that_was_lost_at_last_has_the_code_of_its_first_attempt(wrong: bool) 
     return s.trace
 
 
+@breaks("XMCP-MCP-043", profile="client")
+def the_message_of_a_plain_result_is_that_of_its_blocks(wrong: bool) -> Trace:
+    s = turn(call(), servers=[Server(plain=True)])
+    s.failed(s.called(), failure("CONFLICT", "It is closed."), text="CONFLICT: It is closed.", plain=True)
+    s.reply(content=error("CONFLICT", "CONFLICT: It is closed.") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-043", profile="client")
+def the_error_of_a_plain_result_is_retryable_by_its_code(wrong: bool) -> Trace:
+    s = turn(call(), servers=[Server(plain=True)])
+    s.failed(s.called(), failure("DB_TIMEOUT", "late"), plain=True)
+    s.reply(content=error("DB_TIMEOUT", "late", retryable=True) if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-125", profile="client")
 def a_call_that_was_not_sent_has_another_code(wrong: bool) -> Trace:
     s = turn(call(), tools=[WRITES])
@@ -169,6 +187,55 @@ def a_time_out_is_a_broken_connection(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-041", profile="client")
+def a_wait_for_a_slot_is_in_the_time_of_a_call(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), max_concurrency=1, tool_timeout=5.0)
+    one = s.called("t1")
+    s.wait(4)
+    s.answered(one)
+    two = s.called("t2")
+    s.wait(1 if wrong else 5)
+    if wrong:
+        s.cancelled(two)
+    else:
+        s.late(two)
+    s.reply("t1")
+    s.reply("t2", error("TIMEOUT"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-041", profile="client")
+def a_late_call_that_cannot_be_made_again_is_held_back(wrong: bool) -> Trace:
+    s = turn(call(), breaker_threshold=1, tool_timeout=5.0)
+    number = s.called()
+    s.wait(5)
+    s.late(number)
+    s.reply(content=HELD if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-125", profile="client")
+def a_lost_call_that_cannot_be_made_again_is_held_back(wrong: bool) -> Trace:
+    s = turn(call(), tools=[WRITES if wrong else READS], breaker_threshold=1)
+    s.lost(s.called())
+    s.reply(content=HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-125", profile="client")
+def a_call_that_was_not_sent_at_its_last_attempt_is_held_back(wrong: bool) -> Trace:
+    s = turn(call(), breaker_threshold=2, max_attempts=2 if wrong else 3)
+    s.unreachable()
+    s.wait(1)
+    s.unreachable()
+    s.reply(content=HELD)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-046", profile="client")
 def a_cancelled_chat_leaves_its_call(wrong: bool) -> Trace:
     s = turn(call())
@@ -239,6 +306,28 @@ def errors_of_a_tool_open_the_breaker(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-042", profile="client")
+def pages_in_place_of_answers_open_the_breaker(wrong: bool) -> Trace:
+    s = with_breaker()
+
+    def page(number: int) -> None:
+        s.outside(number, "CONNECTION_FAILED", "unknown")
+
+    one_after_the_other(s, page, page, HELD if wrong else page)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-042", profile="client")
+def failures_are_counted_across_an_answer(wrong: bool) -> Trace:
+    s = with_breaker()
+    for step in (s.lost, s.answered, s.lost, *([HELD] if wrong else [s.answered] * 2)):
+        one_after_the_other(s, step)
+        s.wait(1)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-100", profile="client")
 def one_lost_connection_is_several_failures(wrong: bool) -> Trace:
     s = with_breaker()
@@ -295,6 +384,30 @@ def a_probe_whose_chat_is_cancelled_opens_the_breaker_again(wrong: bool) -> Trac
     return s.trace
 
 
+@breaks("XMCP-CLI-101", profile="client")
+def a_probe_whose_chat_is_out_of_time_opens_the_breaker_again(wrong: bool) -> Trace:
+    s = TraceBuilder(WRITES, breaker_threshold=2, breaker_reset_after=30.0, chat_timeout=35.0)
+    s.begin(chat="b")
+    for tag in ("tb1", "tb2"):
+        s.ask("b")
+        s.say("", call(tag=tag), chat="b")
+        s.lost(s.called(tag))
+        s.reply(tag)
+    s.ask("b")
+    s.wait(31)
+    s.say("", call(tag="tb3"), chat="b")
+    probe = s.called("tb3")
+    s.wait(4)
+    s.cancelled(probe)
+    s.reply("tb3", error("TIMEOUT"))
+    s.end(chat="b", stop="timeout")
+    s.wait(1)
+    s.begin()
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-044", profile="client")
 def a_probe_whose_chat_is_cancelled_closes_the_breaker(wrong: bool) -> Trace:
     s = with_a_cancelled_probe()
@@ -314,6 +427,18 @@ def a_probe_whose_chat_is_cancelled_closes_the_breaker(wrong: bool) -> Trace:
 def unreadable_answers_open_the_breaker(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.garbled, s.garbled, HELD if wrong else s.garbled)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-102", profile="client")
+def unreadable_answers_that_say_that_they_failed_open_the_breaker(wrong: bool) -> Trace:
+    s = with_breaker()
+
+    def garbled(number: int) -> None:
+        s.failed(number, failure("INVALID_XML"), text="<tool_response", readable=False)
+
+    one_after_the_other(s, garbled, garbled, HELD if wrong else garbled)
     s.finish()
     return s.trace
 
@@ -366,9 +491,102 @@ def what_is_held_back_does_not_say_for_how_long(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-043", profile="client")
+def an_attempt_that_is_held_back_does_not_say_for_how_long(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS], breaker_threshold=1, breaker_reset_after=30.0)
+    s.lost(s.called())
+    s.reply(content=error("CIRCUIT_OPEN", retryable=True) if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
 def what_is_held_back_has_another_code(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost, error("CONNECTION_FAILED") if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def the_wait_of_what_is_held_back_is_in_seconds(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost, error("CIRCUIT_OPEN", retry_after_ms=30 if wrong else 30_000))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def the_wait_of_what_is_held_back_is_always_the_whole_time(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(20)
+    one_after_the_other(s, error("CIRCUIT_OPEN", retry_after_ms=30_000 if wrong else 10_000))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def a_call_waits_until_the_time_of_the_breaker_is_over(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(20)
+    s.ask()
+    s.say("", call())
+    s.wait(10)
+    if wrong:
+        s.make()
+    else:
+        s.reply(content=error("CIRCUIT_OPEN", retry_after_ms=10_000))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def a_call_waits_until_the_probe_has_ended(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.begin(chat="b")
+    s.ask("b")
+    s.wait(31)
+    s.ask()
+    s.say("", call(tag="t1"))
+    probe = s.called("t1")
+    s.wait(2)
+    s.say("", call(tag="tb"), chat="b")
+    s.wait(3)
+    s.answered(probe)
+    s.reply("t1")
+    if wrong:
+        s.make("tb")
+    else:
+        s.reply("tb", error("CIRCUIT_OPEN", retry_after_ms=1000))
+    s.finish()
+    s.finish(chat="b")
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def what_the_cache_has_is_held_back(wrong: bool) -> Trace:
+    s = TraceBuilder(CACHED, tool("stock"), cache=True, breaker_threshold=1, breaker_reset_after=30.0)
+    s.begin()
+    s.ask()
+    s.say("", call(id_="a"))
+    s.make("a")
+    s.ask()
+    s.say("", call("stock", "t2"))
+    s.lost(s.called("t2"))
+    s.reply("t2")
+    s.wait(1)
+    s.ask()
+    s.say("", call(id_="b"))
+    s.reply("b", error("CIRCUIT_OPEN", retry_after_ms=29_000) if wrong else result())
+    s.ask()
+    s.wait(30)
+    s.say("", call(id_="c"))
+    s.reply("c", result())
+    if not wrong:
+        one_after_the_other(s, s.answered)
+        one_after_the_other(s, s.lost, HELD)
     s.finish()
     return s.trace
 
@@ -399,6 +617,25 @@ def no_call_is_let_through(wrong: bool) -> Trace:
     s.wait(31)
     one_after_the_other(s, HELD if wrong else s.answered)
     s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-044", profile="client")
+def the_loss_of_an_earlier_call_keeps_a_breaker_open(wrong: bool) -> Trace:
+    s = with_breaker()
+    s.begin(chat="b")
+    s.ask("b")
+    s.say("", call(tag="tb"), chat="b")
+    earlier = s.called("tb")
+    s.wait(1)
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(20)
+    s.lost(earlier)
+    s.reply("tb")
+    s.wait(11)
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    s.finish(chat="b")
     return s.trace
 
 
@@ -562,6 +799,40 @@ def an_error_is_cached(wrong: bool) -> Trace:
     for chat in "ab":
         s.finish(chat=chat)
     return s.trace
+
+
+def asked_again(fails: Any, code: str | None, **setup: Any) -> Trace:
+    """A call of a tool that a cache can answer fails; the equal one in the next turn is made, or answered by a code."""
+    s = turn(call(id_="a"), tools=[CACHED], cache=True, **setup)
+    fails(s, s.called("a"))
+    s.reply("a")
+    s.ask()
+    s.say("", call(id_="b"))
+    if code:
+        s.reply("b", error(code))
+    else:
+        s.make("b")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-052", profile="client")
+def the_loss_of_a_connection_is_cached(wrong: bool) -> Trace:
+    return asked_again(TraceBuilder.lost, "CONNECTION_FAILED" if wrong else None, max_attempts=1)
+
+
+@breaks("XMCP-CLI-052", profile="client")
+def a_time_out_is_cached(wrong: bool) -> Trace:
+    def late(s: TraceBuilder, number: int) -> None:
+        s.wait(5)
+        s.late(number)
+
+    return asked_again(late, "TIMEOUT" if wrong else None, max_attempts=1, tool_timeout=5.0)
+
+
+@breaks("XMCP-CLI-052", profile="client")
+def the_error_for_an_unreadable_answer_is_cached(wrong: bool) -> Trace:
+    return asked_again(TraceBuilder.garbled, "INVALID_XML" if wrong else None)
 
 
 @breaks("XMCP-CLI-053", profile="client")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ConnectionLost,
     Json,
     Model,
+    OutsideProtocol,
     ProtocolError,
     ServerUnreachable,
     ToolServer,
@@ -32,8 +34,9 @@ from xmcp_conformance.profiles.client.scenario import Feature
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Setup, Trace
 from xmcp_conformance.reader import read
+from xmcp_conformance.reader.schemas import validator
 from xmcp_conformance.wrong.registry import breaks
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 from .trace_builder import error, result
 
@@ -82,6 +85,8 @@ class Miniature:
 
     async def chat(self, request: ChatRequest) -> ChatOutcome:
         """Run a chat."""
+        if not _is_in_order(request.history):
+            return ChatOutcome(history=request.history, failure="refused")  # as it was given
         history = [*map(self._fitted, request.history), {"role": "user", "content": request.query}]
         try:
             return await self._loop(history, request.tenant)
@@ -105,10 +110,12 @@ class Miniature:
             if answer.stalls:
                 await self._wait_for_more(history, text)
             if not answer.calls:
-                history.append({"role": "assistant", "content": text})
-                return _ended(history, answer.finish or "stop", text, displays)
+                said = text if text.strip() else ""
+                if said:
+                    history.append({"role": "assistant", "content": said})
+                return _ended(history, answer.finish or ("stop" if said else "empty"), said, displays)
             replies = await self._make_calls(history, text, answer.calls, tenant)
-            shown = [reply.display for reply in replies if reply.display is not None]
+            shown = [reply.display for reply in replies if reply.display is not None and not reply.failed]
             for reply in replies:
                 displays += [*([reply.display] if reply.display is not None else []), *reply.for_user]
             if self.setup.display == "exit" and len(shown) == len(replies):
@@ -176,10 +183,12 @@ class Miniature:
             return Reply(error("TIMEOUT", "The tool did not answer in time.", name=name))
         except ProtocolError as exc:
             return Reply(error("VALIDATION_FAIL" if exc.code == _INVALID_PARAMS else "TOOL_ERROR", str(exc), name=name))
+        except OutsideProtocol as exc:
+            code = "AUTH_REQUIRED" if exc.status in (401, 403) else "CONNECTION_FAILED"
+            return Reply(error(code, "The server gave no answer of MCP.", name=name))
         except (ServerUnreachable, ConnectionLost) as exc:
             return Reply(error("CONNECTION_FAILED", self.words_for(exc), name=name))
-        reply = self._read(name, tool, answered)
-        return replace(reply, for_user=[{"type": "text", "payload": text} for text in _for_user(answered)])
+        return replace(self._read(name, tool, answered), for_user=_for_user(answered))
 
     @asynccontextmanager
     async def _slot(self, tenant: str | None) -> AsyncIterator[None]:
@@ -191,33 +200,48 @@ class Miniature:
             self._slots.release()
 
     def _read(self, name: str, tool: OfferedTool, answered: Json) -> Reply:
-        blocks, meta = answered["content"], answered.get("_meta", {})
-        text = "\n".join(one["text"] for one in blocks if one["type"] == "text" and not _is_for_user(one))
-        if tool.xmcp and meta.get(RESULT_META_KEY, {}).get("form") == "plain":
-            return self._read_plain(name, text, meta)
-        if not tool.xmcp:
-            failed = answered["isError"]
-            code = _code_in(answered.get("structuredContent")) if failed else ""
-            return Reply(error(code, text, name=name) if failed else result(text, name=name), failed)
-        written = blocks[0].get("text", "")
-        document = read(written).document
-        if document is None:
+        meta, failed = answered.get("_meta", {}), answered.get("isError") is True
+        plain = tool.xmcp and meta.get(RESULT_META_KEY, {}).get("form") == "plain"
+        blocks = [one for one in answered["content"] if not (plain and _is_about_values(one))]
+        if tool.xmcp and not plain:
+            return self._read_document(name, blocks, failed)
+        text = "\n".join(_words_of(one) for one in blocks if not _is_for_user(one))
+        data = answered.get("structuredContent")
+        if failed and not (plain and ERROR_META_KEY in meta):
+            return Reply(_foreign_error(data, text, blocks, name))
+        if not text and data is not None and not _repeats(data, blocks):
+            text = json.dumps(data)
+        return self._read_plain(name, text, meta) if plain else Reply(_result(text, name=name), failed=False)
+
+    def _read_document(self, name: str, blocks: Sequence[Json], failed: bool) -> Reply:
+        written = blocks[0].get("text", "") if blocks and not _is_for_user(blocks[0]) else ""
+        reading = read(written)
+        document = reading.document
+        has_bad_values = "<server_populated" in written and not isinstance(document and document.server_populated, dict)
+        is_misbuilt = any(one.requirement == "XMCP-RSP-009" and not one.ok for one in reading.observations)
+        if document is None or has_bad_values or is_misbuilt:
             return Reply(error("INVALID_XML", "The server's answer cannot be read.", name=name))
-        if document.error is None and answered["isError"]:
-            return Reply(error("TOOL_ERROR", document.llm_output or "", name=name))
-        display = document.display
-        element = "" if document.llm_output is not None or document.error is not None else "<llm_output></llm_output>"
-        if display is not None:
-            shown = json.dumps(self._for_the_model(display)).replace("&", "\\u0026").replace("<", "\\u003c")
-            element = f"<display>{shown}</display>"
-        written = _DISPLAY.sub(lambda _: element, written)
+        display = _envelope(document.display)
+        shown = "" if display is None else _element("display", self._for_the_model(display))
+        if document.error is None and failed:
+            words = (document.llm_output or "").strip() or "TOOL_ERROR"
+            end = "</tool_response>"
+            return Reply(error("TOOL_ERROR", words, name=name).replace(end, shown + end), display=display)
+        if not shown and document.llm_output is None and document.error is None:
+            shown = "<llm_output></llm_output>"
+        written = _DISPLAY.sub(lambda _: shown, written)
         return Reply(written, failed=document.error is not None, display=display)
 
     def _read_plain(self, name: str, text: str, meta: Mapping[str, Any]) -> Reply:
+        display = _envelope(meta.get(DISPLAY_META_KEY))
         if (failed := meta.get(ERROR_META_KEY)) is not None:
-            return Reply(error(failed["code"], failed["message"], name=name))
-        display = meta.get(DISPLAY_META_KEY)
-        return Reply(result(text, self._for_the_model(display), name), failed=False, display=display)
+            retryable = failed.get("retryable") is True
+            words = failed["message"].strip() or failed["code"]
+            return Reply(error(failed["code"], words, name=name, retryable=retryable), display=display)
+        document = _result(text, self._for_the_model(display), name)
+        end = "</tool_response>"
+        document = f"{document.removesuffix(end)}{self.filled_in(meta.get(POPULATED_META_KEY))}{end}"
+        return Reply(document, failed=False, display=display)
 
     def _for_the_model(self, display: Any) -> Any:
         """Return a display, or a reference in its place if it is too large (XMCP-DSP-041)."""
@@ -238,6 +262,10 @@ class Miniature:
 
     # What the variants below do in another way.
 
+    def filled_in(self, told: Any) -> str:
+        """Return what a plain result says that the server filled in, as an element; empty where it says nothing."""
+        return "" if told is None else _element("server_populated", told)
+
     def assistant_message(self, text: str, calls: Sequence[Json]) -> Json:
         """Return the message of a turn with calls."""
         return {"role": "assistant", "content": text or None, "tool_calls": list(calls)}
@@ -251,35 +279,128 @@ class Miniature:
         return "The server could not be asked."
 
 
+def _is_in_order(history: Sequence[Json]) -> bool:
+    """Return whether the calls of each message are answered right after it, in their order (XMCP-CLI-002)."""
+    waiting: list[str] = []
+    for message in history:
+        if message["role"] == "tool":
+            if not waiting or waiting.pop(0) != message["tool_call_id"]:
+                return False
+        elif waiting:
+            return False
+        else:
+            waiting = [call["id"] for call in message.get("tool_calls") or ()]
+    return not waiting
+
+
 def _ended(history: list[Json], stop_reason: str, answer: str, displays: list[Any]) -> ChatOutcome:
-    outcome = {"answer": answer or None, "stop_reason": stop_reason, "displays": displays, "history": history}
+    outcome = {
+        "answer": answer if answer.strip() else None,
+        "stop_reason": stop_reason,
+        "displays": displays,
+        "history": history,
+    }
     return ChatOutcome(history=history, result=outcome)
 
 
 def _arguments(written: str) -> Json | None:
     try:
-        arguments = json.loads(written or "{}")
+        arguments = json.loads(written.strip() or "{}", parse_constant=_no_constant)
+        json.dumps(arguments, ensure_ascii=False).encode()
     except ValueError:
-        return None
+        return None  # `NaN`, half of a surrogate pair and the like are not JSON either (section 11.2)
     return arguments if isinstance(arguments, dict) else None
 
 
-def _for_user(answered: Json) -> list[str]:
-    """Return the texts whose audience is the user alone (XMCP-MCP-046); the suite puts none of them first."""
-    return [block["text"] for block in answered["content"] if block["type"] == "text" and _is_for_user(block)]
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _for_user(answered: Json) -> list[Json]:
+    """Return displays of the texts and the pictures whose audience is the user alone (XMCP-MCP-046)."""
+    displays: list[Json] = []
+    for block in filter(_is_for_user, answered["content"]):
+        if block["type"] == "image":
+            displays.append({"type": "image", "payload": f"data:{block['mimeType']};base64,{block['data']}"})
+        elif _text_in(block):
+            displays.append({"type": "text", "payload": _text_in(block)})
+    return displays
 
 
 def _is_for_user(block: Json) -> bool:
     return bool(block.get("annotations") == {"audience": ["user"]})
 
 
-def _code_in(structured: Any) -> str:
-    """Return the code that a server without the extension names in the data of a failure (XMCP-MCP-040)."""
-    for described in (structured.get("error"), structured) if isinstance(structured, dict) else ():
-        if isinstance(described, dict) and isinstance(described.get("code"), str):
-            code = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in described["code"].upper())
-            return code if code[:1].isalpha() and len(code) <= 63 else "TOOL_ERROR"
-    return "TOOL_ERROR"
+def _is_about_values(block: Json) -> bool:
+    return (block.get("_meta") or {}).get(POPULATED_META_KEY) is True  # XMCP-MCP-048
+
+
+def _text_in(block: Json) -> str:
+    return str(block.get("text") or block.get("resource", {}).get("text", ""))
+
+
+def _words_of(block: Json) -> str:
+    """Return the text of a block, or words in the place of what is no text."""
+    is_text = "text" in block or "text" in block.get("resource", {})
+    return _text_in(block) if is_text else f"[{block['type']} {block.get('name', '')} {block.get('uri', '')}]"
+
+
+def _repeats(data: Any, blocks: Sequence[Json]) -> bool:
+    """Return whether data have a text, a name or an object that a block for the user alone says (section 6.4)."""
+    whole = json.dumps(data, sort_keys=True)
+    for said in (_text_in(block).strip() for block in filter(_is_for_user, blocks)):
+        value = _arguments(said) if said else None
+        if said and (json.dumps(said)[1:-1] in whole or (value and json.dumps(value, sort_keys=True) in whole)):
+            return True
+    return False
+
+
+def _envelope(display: Any) -> Any:
+    """Return a display; `None` if it is no envelope."""
+    return display if validator("display_envelope").is_valid(display) else None
+
+
+def _element(name: str, value: Any) -> str:
+    inert = json.dumps(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"<{name}>{inert}</{name}>"
+
+
+def _result(text: str, display: Any = None, name: str = "") -> str:
+    """Return a document with a result, and a mark where XML cannot carry a character of its text."""
+    kept = _NOT_IN_XML.sub("\ufffd", text)
+    document = result(kept, display, name).replace("\r", "&#13;")
+    return document if kept == text else document.replace("<llm_output>", '<llm_output lossy="true">', 1)
+
+
+def _foreign_error(structured: Any, text: str, blocks: Sequence[Json], name: str) -> str:
+    """Return the document for a failure that a server without the extension describes in its data (XMCP-MCP-040)."""
+    places = (structured.get("error"), structured) if isinstance(structured, dict) else ()
+    described = next((p for p in places if isinstance(p, dict) and isinstance(p.get("code"), str)), None)
+    if not text.strip():
+        message = (described or {}).get("message")
+        instead = message if isinstance(message, str) and message.strip() else structured
+        said = instead if isinstance(instead, str) else json.dumps(instead)
+        text = "The tool failed." if instead is None or _repeats(instead, blocks) else said
+    if described is None:
+        return error("TOOL_ERROR", text, name=name)
+    code = re.sub("[^A-Z0-9]", "_", re.sub("[a-z]", lambda letter: letter[0].upper(), described["code"]))
+    code = code if _CODE.fullmatch(code) else "TOOL_ERROR"
+    given = described.get("retryable")
+    if not (given if isinstance(given, bool) else _is_usually_retryable(code)):
+        return error(code, text, name=name)
+    waits = [described[key] * factor for key, factor in _WAITS.items() if key in described]
+    return error(code, text, math.ceil(waits[0]) if waits else None, name, retryable=True)
+
+
+def _is_usually_retryable(code: str) -> bool:
+    """Return what the registry says of a code, or of the one of which it is an alias."""
+    return any(row["retryable"] for name, row in ERROR_CODES.items() if code in (name, *row.get("aliases", ())))
+
+
+_CODE: Final = re.compile("[A-Z][A-Z0-9_]{0,62}")
+_NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_WAITS: Final = {"retry_after_ms": 1, "retry_after_seconds": 1000, "retry_after": 1000}
+"""Milliseconds of one, by the member that has a wait, in the order in which they count."""
 
 
 def _with_ids(history: Sequence[Json], calls: Sequence[Mapping[str, str]]) -> list[Json]:
@@ -292,6 +413,13 @@ def _with_ids(history: Sequence[Json], calls: Sequence[Mapping[str, str]]) -> li
         arguments = json.dumps(_arguments(call["arguments"]) or {})
         entries.append({"id": id_, "type": "function", "function": {"name": call["name"], "arguments": arguments}})
     return entries
+
+
+class ForgetsWhatWasFilledIn(Miniature):
+    """Does not tell the model what the server of a plain result filled in."""
+
+    def filled_in(self, told: Any) -> str:
+        return ""
 
 
 class LosesText(Miniature):

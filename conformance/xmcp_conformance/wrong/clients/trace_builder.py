@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from xmcp_conformance.core.error_categories import CATEGORY_OF
 from xmcp_conformance.profiles.client.trace import (
     Answered,
     Approved,
@@ -45,12 +46,6 @@ USAGE: Json = {
     "tenant_id": None,
     "model": "m",
 }
-_TOLD_ERROR: Json = {
-    "code": "UPSTREAM_UNAVAILABLE",
-    "message": "It failed.",
-    "retryable": True,
-    "category": "unavailable",
-}
 
 
 def tool(name: str = "search", *parameters: str, server: int = 0, **described: Any) -> Tool:
@@ -77,9 +72,17 @@ def result(text: str | None = "found", display: Any = None, name: str = "search"
     return f"<tool_response tool_name={quoteattr(name)}>{body}</tool_response>"
 
 
-def error(code: str, message: str = "It failed.", retry_after_ms: int | None = None, name: str = "search") -> str:
-    """Return a document with an error."""
-    wait = "" if retry_after_ms is None else f' retryable="true" retry_after_ms="{retry_after_ms}"'
+def error(
+    code: str,
+    message: str = "It failed.",
+    retry_after_ms: int | None = None,
+    name: str = "search",
+    *,
+    retryable: bool = False,
+) -> str:
+    """Return a document with an error, which is retryable if it has a wait."""
+    wait = "" if retry_after_ms is None else f' retry_after_ms="{retry_after_ms}"'
+    wait = f' retryable="true"{wait}' if retryable or wait else ""
     inner = f'<error code="{code}"{wait}>{escape(message)}</error>'
     return f"<tool_response tool_name={quoteattr(name)}>{inner}</tool_response>"
 
@@ -87,6 +90,12 @@ def error(code: str, message: str = "It failed.", retry_after_ms: int | None = N
 def failure(code: str = "CONFLICT", message: str = "It failed.", *, retryable: bool = False, **more: Any) -> Json:
     """Return an error as `Answered` has it."""
     return {"code": code, "message": message, "retryable": retryable, **more}
+
+
+def _told_error(code: str) -> Json:
+    """Return the error of an event."""
+    category = CATEGORY_OF.get(code, "internal")
+    return {"code": code, "message": "It failed.", "retryable": True, "category": category}
 
 
 class TraceBuilder:
@@ -113,6 +122,10 @@ class TraceBuilder:
         self._texts: dict[str, str] = {}
         self._codes: dict[str, str] = {}
         self._tenants: dict[str, str | None] = {}
+        self._last_codes: dict[str, str] = {}
+        """The code of the last attempt that failed, by the id of the call."""
+        self._own_usage: set[str] = set()
+        """The chats whose events `usage` a trace tells itself."""
 
     @property
     def trace(self) -> Trace:
@@ -212,7 +225,7 @@ class TraceBuilder:
         told = failure() if told is None else told
         self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
         self._answers[self._called[number]] = error(told["code"], told["message"])
-        self._codes[self._called[number]] = told["code"]
+        self._codes[self._called[number]] = self._last_codes[self._called[number]] = told["code"]
 
     def flagged(self, number: int, text: str = "Only five are left.", **answer: Any) -> None:
         """A server answers with a document without an error, in a result whose `isError` is true."""
@@ -229,15 +242,23 @@ class TraceBuilder:
         self._note(Answered(time=self.now, call=number, outcome="too_large"))
         self._answers[self._called[number]] = error("RESULT_TOO_LARGE")
 
+    def outside(self, number: int, code: str, side_effects: str) -> None:
+        """A server answers outside the protocol, with an HTTP status for example."""
+        read_as = {"code": code, "retryable": code == "CONNECTION_FAILED", "side_effects": side_effects}
+        self._note(Answered(time=self.now, call=number, outcome="outside", error=read_as))
+        self._answers[self._called[number]] = error(code)
+
     def lost(self, number: int, **answer: Any) -> None:
         """The connection breaks."""
         self._note(Answered(time=self.now, call=number, outcome="lost", **answer))
         self._answers[self._called[number]] = error("CONNECTION_FAILED")
+        self._last_codes[self._called[number]] = "CONNECTION_FAILED"
 
     def late(self, number: int) -> None:
         """There is no answer within the time-out, and the client cancels the call."""
         self._note(Answered(time=self.now, call=number, outcome="late"))
         self._answers[self._called[number]] = error("TIMEOUT")
+        self._last_codes[self._called[number]] = "TIMEOUT"
 
     def cancelled(self, number: int) -> None:
         """The client cancels a call."""
@@ -250,6 +271,7 @@ class TraceBuilder:
         place, _ = self._tool(self._written[id_][1]["name"])
         self._note(Unreachable(time=self.now, server=place, tag=tag, **known))
         self._answers[id_] = error("CONNECTION_FAILED")
+        self._last_codes[id_] = "CONNECTION_FAILED"
 
     def reply(self, id_: str = "t1", content: str | None = None, *, as_id: str | None = None) -> None:
         """The model gets the result of a call, by default the server's answer."""
@@ -265,12 +287,23 @@ class TraceBuilder:
     def tell(self, type_: str, *, chat: str = "a", **event: Any) -> None:
         """The application gets an event, by default with what happened in its members.
 
-        If it is the last one, it gets those of the usage before it, unless the trace has some.
+        Before it, the application gets what has to be told by then: the usage of the requests so far, unless the trace
+        tells that of some itself, and at the end the text of each turn.
         """
-        if type_ in ("done", "failed") and not self._used(chat):
-            for _ in range(sum(isinstance(r, Said) and r.chat == chat and not r.failed for r in self.records)):
-                self.tell("usage", chat=chat)
-            self._results.get(chat, {}).get("usage", {})["llm_calls"] = self._used(chat)
+        if type_ == "usage":
+            self._own_usage.add(chat)
+        if type_ in ("tool_call", "done", "failed") and chat not in self._own_usage:
+            for _ in range(self._used(chat), len(self._said(chat))):
+                self._note_event(chat, "usage")
+        if type_ in ("done", "failed"):
+            told = {one["turn"] for one in self._told[chat] if one["type"] == "llm_delta"}
+            for turn, said in enumerate(self._said(chat), 1):
+                if said.text and turn not in told:
+                    self._note_event(chat, "llm_delta", turn=turn, text=said.text)
+            self._results.get(chat, {}).get("usage", {}).update(self._sum(chat))
+        self._note_event(chat, type_, **event)
+
+    def _note_event(self, chat: str, type_: str, **event: Any) -> None:
         told: Json = {
             "type": type_,
             "turn": self._turn(chat),
@@ -280,8 +313,27 @@ class TraceBuilder:
         self._told[chat].append(told)
         self._note(Told(time=self.now, chat=chat, event=told))
 
+    def _said(self, chat: str) -> list[Said]:
+        """Return the answers of the model that came to their end."""
+        return [one for one in self.records if isinstance(one, Said) and one.chat == chat and not one.failed]
+
     def _used(self, chat: str) -> int:
-        return sum(one["type"] == "usage" for one in self._told[chat])
+        return len(self._usages(chat))
+
+    def _usages(self, chat: str) -> list[Json]:
+        return [one["usage"] for one in self._told[chat] if one["type"] == "usage"]
+
+    def _sum(self, chat: str) -> Json:
+        """Return the usage of a chat: the sum of its records."""
+        records = self._usages(chat)
+        known = {
+            name: [one[name] for one in records if one.get(name) is not None]
+            for name in ("input_tokens", "output_tokens", "cached_tokens")
+        }
+        return {
+            "llm_calls": len(records),
+            **{name: sum(figures) if figures else None for name, figures in known.items()},
+        }
 
     def _turn(self, chat: str) -> int:
         """Return the number of the turn now: the answers so far, and one more while a request is under way."""
@@ -300,13 +352,15 @@ class TraceBuilder:
         turn = None if id_ is not None else self._turn(chat)
         of = [one for one in self._told[chat] if one.get("call_id") == id_ and one["type"] == "retry"]
         before = [one for one in of if turn is None or one["turn"] == turn]
+        code = self._codes.get(id_ or "", "CONFLICT")
+        last = self._last_codes.get(id_ or "", "UPSTREAM_UNAVAILABLE")
         members: dict[str, Json] = {
-            "retry": {"attempt": len(before) + 1, "wait_ms": 0, "error": _TOLD_ERROR},
+            "retry": {"attempt": len(before) + 1, "wait_ms": 0, "error": _told_error(last)},
             "tool_result": {"text": self._texts.get(id_ or "", "")},
-            "tool_error": {"error": {**_TOLD_ERROR, "code": self._codes.get(id_ or "", "CONFLICT")}},
+            "tool_error": {"error": {**_told_error(code), "retryable": False}},
             "tool_display": {"envelope": TABLE},
             "usage": {"usage": {**USAGE, "tenant_id": self._tenants.get(chat)}},
-            "failed": {"error": _TOLD_ERROR, "history": self.histories[chat]},
+            "failed": {"error": _told_error("UPSTREAM_UNAVAILABLE"), "history": self.histories[chat]},
             "done": {"result": self._results.setdefault(chat, {})},
         }
         return {**of_call, **members.get(type_, {})}
@@ -346,8 +400,7 @@ class TraceBuilder:
         done = self._results.setdefault(chat, {})  # the one in `done`, if that was told
         done |= {"answer": answer, "stop_reason": stop, "displays": list(displays), "history": history}
         done["display"] = displays[0] if displays else None
-        done["usage"] = dict.fromkeys(("input_tokens", "output_tokens", "cached_tokens"))
-        done["usage"]["llm_calls"] = self._used(chat)
+        done["usage"] = self._sum(chat)
         self._note(
             ChatEnded(
                 time=self.now,

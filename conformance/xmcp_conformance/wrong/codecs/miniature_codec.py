@@ -12,14 +12,16 @@ import decimal
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, NoReturn
 
 from lxml import etree
 
+from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.reader.checks import display_envelope, server_populated
 from xmcp_conformance.reader.schemas import validator
 from xmcp_models import DATA
 from xmcp_models.registry import ERROR_CODES
@@ -37,15 +39,27 @@ _ATTRIBUTES = {
     "server_populated": {"lossy"},
 }
 _SCHEMAS = {"display": "display_envelope", "meta": "error_meta", "server_populated": "server_populated"}
+_RULES: Mapping[str, Callable[[Any], Iterable[Observation]]] = {
+    "display": partial(display_envelope.observations, by_server=False),
+    "meta": lambda _: (),
+    "server_populated": server_populated.observations,
+}
+"""What binds emitters alone. Of it, XMCP-DSP-012 is a SHOULD."""
 _CODES = ERROR_CODES | {alias: row for row in ERROR_CODES.values() for alias in row.get("aliases", ())}
 
 # Section 2.6.
 _BYTES, _ELEMENTS, _DEPTH, _ATTRIBUTE_BYTES, _JSON_DEPTH = 8 * 1024 * 1024, 256, 64, 4096, 64
 _ATTRIBUTES_READ = 256  # of all elements together
+_TAG_BYTES = 65_536
+_LONGEST_INTEGER = 1_000
+_MINUTE = datetime.timedelta(minutes=1)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DECLARATION = re.compile(
     rb"""<\?xml\s+version\s*=\s*["'](?P<version>[^"']*)["'](?:\s+encoding\s*=\s*["'](?P<encoding>[^"']*)["'])?"""
+)
+_MARKUP = re.compile(
+    rb"""<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|(?P<tag><(?:[^<>"']++|"[^"]*"|'[^']*')*+>)""", re.DOTALL
 )
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
@@ -108,11 +122,14 @@ class MiniatureCodec:
         after, message = error.get("retry_after_ms"), error["message"].strip(_BLANKS)
         if not message or (after is not None and not error["retryable"]):
             raise Refused(why="an error has a message, and says when to retry only if it is retryable")
+        category = error.get("category")
+        if category is not None and category != _CODES.get(error["code"], error)["category"]:
+            raise Refused(why="the registry has another category for this code")
         attributes = {
             "code": error["code"],
             "retryable": "true" if error["retryable"] else "false",
             "retry_after_ms": None if after is None else str(after),
-            "category": error.get("category"),
+            "category": category,
         }
         part = self._part("error", attributes, illegal, message)
         if error.get("meta") is not None:
@@ -132,6 +149,8 @@ class MiniatureCodec:
         text = self._json(value, channel)
         if not validator(_SCHEMAS[name]).is_valid(json.loads(text)):
             raise Refused(why=f"`{name}` is not as {_SCHEMAS[name]}.schema.json has it")
+        if any(not one.ok and one.requirement != "XMCP-DSP-012" for one in _RULES[name](json.loads(text))):
+            raise Refused(why=f"`{name}` breaks a sentence that no schema states")
         return Part(name, {"lossy": "true"} if channel.lossy else {}, text)
 
     def _legal(self, text: str, channel: Channel) -> str:
@@ -191,6 +210,8 @@ class MiniatureCodec:
                     raise Refused("LIMIT")
                 guard.feed(chunk)
             guard.close()
+            if any(len(markup["tag"] or b"") > _TAG_BYTES for markup in _MARKUP.finditer(held)):
+                raise Refused("LIMIT")
             return etree.fromstring(bytes(held), self._parser(remove_comments=True, remove_pis=True))
         except etree.XMLSyntaxError as fault:
             raise Refused("NOT_WELL_FORMED", str(fault)) from None
@@ -288,7 +309,7 @@ class MiniatureCodec:
             if depth > _JSON_DEPTH:
                 raise Refused("LIMIT")
         try:
-            value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=self._object)
+            value = json.loads(text, parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=self._object)
         except ValueError as fault:
             raise Refused("BAD_JSON", str(fault)) from None
         if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
@@ -350,6 +371,8 @@ def _json_value(value: Any, channel: Channel, depth: int = 1) -> Any:
             return str(value) if value.is_finite() else None
         case bytes():
             return base64.b64encode(value).decode("ascii")
+        case datetime.datetime() | datetime.time() if (value.utcoffset() or _MINUTE) % _MINUTE:
+            raise Refused(why="RFC 3339 has no seconds in an offset")
         case datetime.date() | datetime.time():
             return re.sub(r"\+00:00$", "Z", value.isoformat())
         case Mapping():
@@ -372,7 +395,7 @@ def _member_name(key: Any, channel: Channel) -> str:
 
 def _utf8(arriving: Iterable[str | bytes]) -> Iterator[bytes]:
     """Yield the bytes of a document. Text gets a byte order mark, because its encoding is known."""
-    for number, piece in enumerate(arriving):
+    for number, piece in enumerate(piece for piece in arriving if piece):
         if isinstance(piece, bytes):
             yield piece
             continue
@@ -392,7 +415,7 @@ def _opened(chunks: Iterable[bytes]) -> Iterator[bytes]:
             continue
         opening += chunk
         start = opening.removeprefix(_BYTE_ORDER_MARK)
-        if len(opening) >= 4 and (
+        if len(opening) >= 2 * len(_BYTE_ORDER_MARK) and (
             not b"<?xml".startswith(start[:5]) or b"?>" in start or len(start) > _ATTRIBUTE_BYTES
         ):
             yield _of_right_encoding(opening)
@@ -450,6 +473,11 @@ class Guard:
     def _bound(self, value: str) -> None:
         if len(value.encode()) > _ATTRIBUTE_BYTES:
             raise Refused("LIMIT")
+
+
+def _integer(digits: str) -> int | float:
+    """Return a number without fraction and exponent; Python's own reader refuses one of more than 4,300 digits."""
+    return int(digits) if len(digits) < _LONGEST_INTEGER else float(digits)
 
 
 def _no_constant(literal: str) -> NoReturn:

@@ -85,7 +85,10 @@ class NormalisingWriter(MiniatureCodec):
 
 @breaks(
     "XMCP-DSP-001",
+    "XMCP-DSP-002",
     "XMCP-DSP-004",
+    "XMCP-DSP-005",
+    "XMCP-ERR-007",
     "XMCP-RSP-042",
     "XMCP-RSP-043",
     "XMCP-RSP-044",
@@ -93,6 +96,7 @@ class NormalisingWriter(MiniatureCodec):
     "XMCP-RSP-047",
     "XMCP-RSP-048",
     "XMCP-RSP-049",
+    "XMCP-RSP-081",
     profile="codec",
 )
 class PlainJsonWriter(MiniatureCodec):

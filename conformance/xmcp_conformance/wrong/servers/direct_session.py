@@ -19,8 +19,9 @@ from pydantic import BaseModel
 
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.catalogue import Catalogue
+from xmcp_conformance.profiles.server.clients import ClientKind
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
-from xmcp_conformance.profiles.server.server_under_test import declaration, listed_tool
+from xmcp_conformance.profiles.server.server_under_test import listed_tool
 from xmcp_models.registry import EXTENSION_ID
 
 from .miniature import Miniature
@@ -40,10 +41,11 @@ class DirectSession:
         """Whether each request says what the client declares."""
         return not self.handshake
 
-    def declare(self, *, declares: bool, max_bytes: int | None = None) -> None:
+    def declare(self, client: ClientKind) -> None:
         """Be another client from the next request on; see `Session`."""
-        declared = {EXTENSION_ID: declaration("handshake" if self.handshake else "newest", max_bytes)}
-        place = {"experimental" if self.handshake else "extensions": declared if declares else None}
+        declaration = client.declaration("handshake" if self.handshake else "newest")
+        declared = None if declaration is None else {EXTENSION_ID: declaration}
+        place = {"experimental" if self.handshake else "extensions": declared}
         self.capabilities = mcp_types.ClientCapabilities.model_validate(place)
 
     async def catalogue(self) -> Catalogue:
@@ -75,10 +77,10 @@ def direct_connect(server: Miniature) -> Callable[..., AbstractAsyncContextManag
 
     @asynccontextmanager
     async def connect(
-        _peer: object, era: str, *, declares: bool = True, max_bytes: int | None = None, **_others: object
+        _peer: object, era: str, *, kind: ClientKind = ClientKind.DECLARED, **_others: object
     ) -> AsyncIterator[DirectSession]:
         session = DirectSession(server, era == "handshake")
-        session.declare(declares=declares, max_bytes=max_bytes)
+        session.declare(kind)
         yield session
 
     return connect

@@ -249,11 +249,11 @@ class DropsWhatItDoesNotKnow(Emitting):
 
 @breaks("XMCP-RSP-054", profile="fixture")
 class LeavesOutNull(Emitting):
-    """Leaves out members that are null."""
+    """Leaves out members of a vendor that are null."""
 
     def safe(self, value: Any) -> Any:
         if isinstance(value, dict):
-            value = {name: item for name, item in value.items() if item is not None}
+            value = {name: item for name, item in value.items() if item is not None or "/" not in name}
         return super().safe(value)
 
 

@@ -482,8 +482,9 @@ class Miniature:
         return next((place[EXTENSION_ID] for place in places if place and EXTENSION_ID in place), {})
 
     def declares(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
-        """Return whether a client with these capabilities declares the extension."""
-        return "1.0" in self.declared(capabilities).get("versions", ())
+        """Return whether a client with these capabilities declares the extension, and reads documents."""
+        declared = self.declared(capabilities)
+        return "1.0" in declared.get("versions", ()) and declared.get("documents") is not False
 
     def reads_documents(self, *, declared: bool) -> bool:
         """Return whether such a client gets documents."""

@@ -28,6 +28,35 @@ class OverlooksTheDeclaration(Negotiated):
         return False
 
 
+@breaks("XMCP-MCP-050", profile="server")
+class OverlooksThatNobodyReads(Negotiated):
+    """Sends documents to a client that set `documents` to `false`."""
+
+    def declares(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
+        return "1.0" in self.declared(capabilities).get("versions", ())
+
+
+@breaks("XMCP-VER-001", profile="server")
+class TakesEachVersionForItsOwn(Negotiated):
+    """Sends documents to a client that declared another version alone."""
+
+    def declares(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
+        declared = self.declared(capabilities)
+        return bool(declared.get("versions")) and declared.get("documents") is not False
+
+
+@breaks("XMCP-VER-002", profile="server")
+class HalfADeclaration(Negotiated):
+    """Sends a client that declared another version alone nothing in `_meta`, where others have the display."""
+
+    async def handle(
+        self, name: str, arguments: Json, capabilities: mcp_types.ClientCapabilities | None, handshake: bool
+    ) -> Any:
+        result = await super().handle(name, arguments, capabilities, handshake)
+        versions = self.declared(capabilities).get("versions", ["1.0"])
+        return result if "1.0" in versions else result.model_copy(update={"meta": None})
+
+
 @breaks("XMCP-MCP-020", profile="server")
 class KeepsTheCodeFromTheModel(Negotiated):
     """Tells the model what failed and not the code."""

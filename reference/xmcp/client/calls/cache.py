@@ -42,7 +42,7 @@ Make: TypeAlias = Callable[[Deadline], Awaitable[Reading]]
 
 
 def stage(cache: ResponseCache | None, *, read_only_too: bool) -> Stage | None:
-    """Return the stage that answers from the cache. It sets `ActiveCall.deadline` and `ToolState.cached`."""
+    """Return the stage that answers from the cache. It sets `ToolState.cached`."""
     if cache is None:
         return None
 
@@ -53,14 +53,30 @@ def stage(cache: ResponseCache | None, *, read_only_too: bool) -> Stage | None:
         if key_ is None:
             return await proceed(call)
 
-        async def make(deadline: Deadline) -> Reading:
-            call.deadline = deadline
-            return await proceed(call)
-
-        reading, call.state.cached = await cache.answer(key_, make, call.scope.deadline)
+        reading, of_others = await cache.answer(key_, _Making(call, proceed), call.scope.deadline)
+        call.state.cached = of_others and call.state.attempts == 0
         return reading
 
     return use_cache
+
+
+class _Making:
+    """Makes a call with the deadline of its flight. Another call can take its place while it is made."""
+
+    def __init__(self, call: ActiveCall, proceed: Next) -> None:
+        self.call, self._proceed = call, proceed
+        self._made: ActiveCall | None = None
+
+    async def __call__(self, deadline: Deadline) -> Reading:
+        self._made = replace(self.call, deadline=deadline)
+        return await self._proceed(self._made)
+
+    def belong_to(self, other: _Making) -> None:
+        """Make the attempts from now on for an equal call, whose chat is told of them (spec section 11.11)."""
+        self.call = call = other.call
+        if self._made is not None:
+            self._made.request, self._made.state = call.request, call.state
+            self._made.scope, self._made.emit = call.scope, call.emit
 
 
 def can_be_cached(entry: Entry, *, read_only_too: bool) -> bool:
@@ -111,18 +127,18 @@ class ResponseCache:
         """Return the answer from the cache, an equal running call, or `make`; and whether it is not from `make`.
 
         A flight is not tied to the chat that began it: if a waiting caller is cancelled, the flight continues for the
-        others, until the latest of their deadlines. It is cancelled when no caller waits any more. Each caller gets a
-        separate copy of the reading.
+        others, until the latest of their deadlines, and what it does from then on it does for the one that has waited
+        longest. It is cancelled when no caller waits any more. Each caller gets a separate copy of the reading.
         """
         flight = self._flights.get(key)
         others = flight is not None
         if flight is None:
-            flight = self._flights[key] = _Flight()
+            flight = self._flights[key] = _Flight(make)
             flight.task = asyncio.create_task(self._fly(key, make, flight), name="xmcp cached call")
             flight.task.add_done_callback(lambda _: self._landed(key, flight))
         task, place = flight.task, object()
         assert task is not None  # noqa: S101 - set above, before anybody else could run
-        flight.waiting[place] = deadline
+        flight.waiting[place], flight.makers[place] = deadline, make
         try:
             reading, kept = await asyncio.shield(task)
             alone = len(flight.waiting) == 1
@@ -132,6 +148,7 @@ class ResponseCache:
             return reading, kept or others
         finally:
             del flight.waiting[place]
+            flight.left_by(place)
             if not flight.waiting and not task.done():
                 # The next equal call begins a new flight: this one is being cancelled.
                 self._landed(key, flight)
@@ -182,12 +199,23 @@ class ResponseCache:
 
 
 class _Flight:
-    __slots__ = ("keep", "task", "waiting")
+    __slots__ = ("keep", "make", "makers", "task", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, make: Make) -> None:
+        self.make = make
+        self.makers: dict[object, Make] = {}
+        """How each of those that wait would make the call, in their order."""
         self.task: asyncio.Task[tuple[Reading, bool]] | None = None
         self.waiting: dict[object, float | None] = {}
         self.keep = True
+
+    def left_by(self, place: object) -> None:
+        """Give the call that is made to the next one that waits, if it was that of the one that leaves."""
+        was_first = next(iter(self.makers)) is place
+        del self.makers[place]
+        heir = next(iter(self.makers.values()), None)
+        if was_first and isinstance(self.make, _Making) and isinstance(heir, _Making):
+            self.make.belong_to(heir)
 
     def latest(self) -> float | None:
         """Return until when the most patient of those that wait can wait; `None`: without a limit."""

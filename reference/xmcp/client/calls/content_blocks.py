@@ -107,7 +107,8 @@ def _text(block: ContentBlock) -> str:
     if block.type == "text":
         return block.text
     if block.type == "resource":
-        return vars(block.resource).get("text") or f"[resource {block.resource.uri}]"
+        text: str | None = vars(block.resource).get("text")
+        return f"[resource {block.resource.uri}]" if text is None else text
     if block.type == "resource_link":
         return f"[link to the resource {block.name}: {block.uri}]"
     return f"[{block.type} {block.mime_type}]"

@@ -77,7 +77,8 @@ def stage(policy: RetryPolicy, sleep: Callable[[float], Awaitable[object]] = asy
             if ends(policy, failures, pause, now() - begun, None if until is None else until - now()):
                 return server_results.failed(call.name, last) if last else reading
             call.log.warning("tool_retry", tool_name=call.name, attempt=failures, code=error.code)
-            call.emit(Retrying(call.request.call, failures, round(pause * 1000), error))
+            if call.state.attempts:  # the attempt that failed can have been that of an equal call (section 11.11)
+                call.emit(Retrying(call.request.call, call.state.attempts, round(pause * 1000), error))
             await sleep(pause)
 
     return retry

@@ -149,7 +149,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     if result.is_error and response.error is None:
         error = client_made_errors.tool_failed(response.llm_output or "")
         # `warnings` may say that a display was left out (XMCP-RSP-072).
-        return Reading(ToolResponse(tool_name, error=error, display=response.display, warnings=response.warnings))
+        # Its text may have lost characters (XMCP-RSP-029).
+        failure = ToolResponse(tool_name, error=error, display=response.display, lossy=response.lossy)
+        return Reading(replace(failure, warnings=response.warnings))
     # The text still has a display that was dropped; the model must get the response without it.
     left_out = response.display is None and "<display" in first.text
     return Reading(response, None if left_out else first.text)

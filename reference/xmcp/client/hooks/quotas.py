@@ -27,9 +27,10 @@ from xmcp.client.hooks.quota_accounts import (
     check_count,
     is_amount,
 )
-from xmcp.client.hooks.token_estimate import estimate_input_tokens
+from xmcp.client.hooks.token_estimate import estimate_input_tokens, estimate_output_tokens
 
 if TYPE_CHECKING:
+    from xmcp.chat.completions import Completion
     from xmcp.client.hooks.middleware import LLMState, ToolState
 
 __all__ = ["Limits", "Quota", "TenantQuotas"]
@@ -48,7 +49,8 @@ class TenantQuotas(Middleware):
     average price of a token of this model for this tenant. Before the first request no price is known, and nothing is
     reserved. Models without a price never count in dollars.
 
-    A request is counted when it ends: by its usage record, and by the estimate where the record has no number. A
+    A request is counted when it ends: by its usage record, and where the record has no number, by the estimate, or by
+    what the model wrote if that is more. A
     request that failed before anything arrived counts nothing; an answer that broke off or fell silent counts what
     arrived. A request that this side ended, by cancelling the chat, by its time limit, or because the model had sent
     nothing for `llm_timeout`, counts its whole estimate, or what was received if that is more: the vendor bills it, and
@@ -236,11 +238,11 @@ class TenantQuotas(Middleware):
         if usage is None:
             if state.completion is None and not isinstance(state.error, asyncio.CancelledError | GeneratorExit):
                 return NOTHING
-            tokens, cost = reservation.amount.tokens, None
+            tokens, cost = reservation.input_tokens + self._written(state.completion), None
         else:
             read, written, cost = usage["input_tokens"], usage["output_tokens"], usage["cost_usd"]
             tokens = (reservation.input_tokens if read is None else read) + (
-                self._output_tokens if written is None else written
+                self._written(state.completion) if written is None else written
             )
             if state.completion is None and _ended_here(state.error) and tokens < reservation.amount.tokens:
                 tokens, cost = reservation.amount.tokens, None
@@ -249,6 +251,13 @@ class TenantQuotas(Middleware):
         paid = Amount(tokens, cost)
         self._prices.learn(reservation.priced, paid)
         return paid
+
+    def _written(self, answer: Completion | None) -> int:
+        """Return the tokens of an answer that the vendor did not count: what was reserved, or what came if more did."""
+        if answer is None:
+            return self._output_tokens
+        calls = [part for call in answer.tool_calls for part in (call.name, call.arguments)]
+        return max(self._output_tokens, estimate_output_tokens([answer.text, *calls]))
 
     async def _wait(self, account: Account, state: ToolState) -> None:
         """Wait for a place. When this returns it is taken; when it raises nothing is left behind."""

@@ -369,6 +369,8 @@ class Server:
     def _connection_failed(self, never_sent: bool, cause: Cause = "connection") -> CallFailed:
         if self._state is ServerState.CLOSED:
             cause = "client"  # the application closed the client, which ends all requests
+        if cause == "answer" and not never_sent:
+            return CallFailed(client_made_errors.no_message(self.name))
         return CallFailed(client_made_errors.connection_lost(self.name, sent=not never_sent), cause=cause)
 
 

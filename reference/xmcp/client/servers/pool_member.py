@@ -106,7 +106,8 @@ class PoolMember:
             return  # the answer to a later question came first
         self._last_taken, self._answered, self.fault, self.refusal = number, True, None, None
         kept = within_limits(tools, self._names, self._max_tools, self._max_names)
-        graph = {tool.name: depends_on(tool) for tool in kept.tools}
+        # A tool that names itself does not depend on itself (section 11.3).
+        graph = {tool.name: [name for name in depends_on(tool) if name != tool.name] for tool in kept.tools}
         self.circle = listed_shortly(circle(graph), " -> ")
         if not self.circle:
             left_out = {name: () for names in kept.left_out.values() for name in names}

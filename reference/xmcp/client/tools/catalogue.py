@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import orjson
 
@@ -153,9 +153,18 @@ def metadata(tool: Tool) -> Mapping[str, Any]:
 
 
 def depends_on(tool: Tool) -> tuple[str, ...]:
-    """Return the tools that a tool names in `depends_on` (spec section 5.2), whether they exist or not."""
+    """Return the tools that a tool names in `depends_on` (spec section 5.2), whether they exist or not.
+
+    A value that is not as the schema says is ignored as a whole (section 5.1).
+    """
     names = metadata(tool).get("depends_on")
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+    if not isinstance(names, list) or not all(isinstance(name, str) and 0 < len(name) <= _LONGEST for name in names):
+        return ()
+    return tuple(names) if len(set(names)) == len(names) else ()
+
+
+_LONGEST: Final = 128
+"""Maximum number of characters of a name in `depends_on` (schemas/tool_metadata.schema.json)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -136,7 +136,8 @@ def _types(schema: Any) -> set[str] | None:
 
 def _members(entry: Entry) -> Set[str]:
     """Return the names of the members of a tool's structured result, as far as its schema says."""
-    properties = None if entry.output_schema is None or entry.wrapped_in else entry.output_schema.get("properties")
+    schema = _result_schema(entry)
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
     return properties.keys() if isinstance(properties, dict) else frozenset()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import (
+    answers,
     approvals,
     arguments,
     breaker,
@@ -16,15 +17,22 @@ from . import (
     history,
     injected_values,
     interruptions,
+    kept_from_the_model,
+    plain_errors,
+    references,
     retries,
     stop_reasons,
     tenants,
+    told_displays,
+    told_errors,
+    told_texts,
     tool_lists,
     tool_names,
     usage,
 )
 
 __all__ = [
+    "answers",
     "approvals",
     "arguments",
     "breaker",
@@ -38,9 +46,15 @@ __all__ = [
     "history",
     "injected_values",
     "interruptions",
+    "kept_from_the_model",
+    "plain_errors",
+    "references",
     "retries",
     "stop_reasons",
     "tenants",
+    "told_displays",
+    "told_errors",
+    "told_texts",
     "tool_lists",
     "tool_names",
     "usage",

@@ -11,9 +11,11 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import (
     compact,
     function_of,
+    names_in_samples,
     parameter_names,
     parameters_of,
     same,
+    says_the_same,
     text_of,
 )
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
@@ -58,7 +60,9 @@ def _application_parameters_hidden(trace: TraceIndex) -> Observations:
         for at, asked in chat.asks:
             of_servers = [tool for tool in asked.tools if function_of(tool).get("name") not in trace.setup.meta_tools]
             for tool in of_servers if trace.setup.params else ():
-                shown = sorted(set(parameter_names(parameters_of(tool))) & set(trace.setup.params))
+                schema = parameters_of(tool)
+                named = {*parameter_names(schema), *names_in_samples(schema)}
+                shown = sorted(named & set(trace.setup.params))
                 name = function_of(tool).get("name")
                 seen = f"`{quoted(', '.join(shown))}` in the schema of `{name}`"
                 yield either("XMCP-CLI-082", not shown, seen, "no parameter that the application fills in", where=at)
@@ -124,9 +128,9 @@ def _holds_in_order(messages: Sequence[Message], tail: Sequence[Message]) -> boo
 
 
 def _alike(one: Message, other: Message) -> bool:
-    """Return whether two messages are the same; for tool messages by id, because their displays can be shortened."""
+    """Return whether two messages are the same; for tool messages by id and text: their displays can be shortened."""
     if one.get("role") != other.get("role"):
         return False
     if one.get("role") == "tool":
-        return bool(one.get("tool_call_id") == other.get("tool_call_id"))
+        return one.get("tool_call_id") == other.get("tool_call_id") and says_the_same(text_of(one), text_of(other))
     return text_of(one) == text_of(other) and same(one.get("tool_calls"), other.get("tool_calls"))

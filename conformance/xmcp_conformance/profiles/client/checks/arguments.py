@@ -46,6 +46,30 @@ def _refused(trace: TraceIndex, call: ModelCall, id_: str, code: str, why: str) 
         yield either(id_, call.code in permitted_codes(trace, call), seen, code, where=call.turn.next_at)
 
 
+_FOR_ITS_CONTENTS = ("VALIDATION_FAIL", "DEPENDENCY_FAILED", "FORBIDDEN", "MISSING_SERVER_PARAM", "RATE_LIMIT")
+"""Codes with which a client refuses a call for what is in it."""
+
+
+@check("XMCP-CLI-012", "XMCP-CLI-030", "XMCP-CLI-031", profile="client")
+def _not_refused_without_a_cause(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if call.tool is None or call.meta or call.attempts or call.source is not None or call.code is None:
+            continue
+        if call.code not in _FOR_ITS_CONTENTS or call.code in permitted_codes(trace, call) or call.turn.cut:
+            continue
+        if trace.may_share(call) or any(_waited_for(trace, call, other) for other in call.turn.calls if other.attempts):
+            continue
+        if call.code == "DEPENDENCY_FAILED" and not expected_injections.can_be_checked(call.tool):
+            continue  # a client that can check the schema does
+        if call.code == "DEPENDENCY_FAILED" and any(map(expected_injections.failed, call.turn.calls[: call.place])):
+            continue  # XMCP-CLI-022
+        seen = f"{call} is answered by {call.came_to}, and no server was asked"
+        values = (expected_injections.expected_values(trace, call) or {}) if call.code == "DEPENDENCY_FAILED" else {}
+        of_members = [value.right.member for value in values.values()]
+        blamed = "XMCP-CLI-012" if not values else "XMCP-CLI-030" if any(of_members) else "XMCP-CLI-031"
+        yield broken(blamed, seen, "a call of its server, which judges the arguments", where=call.turn.next_at)
+
+
 @check("XMCP-CLI-123", profile="client")
 def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
@@ -53,7 +77,7 @@ def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
         failed = turn.chat.ended is not None and turn.chat.ended.failure is not None
         if turn.next is None or turn.cut or failed or not (is_last or turn.said.finish):
             continue
-        answer = "the last answer" if is_last else f"an answer that was cut ({turn.said.finish})"
+        answer = "the last answer" if is_last else f"an answer that ended with `{turn.said.finish}`"
         for call in turn.calls:
             if not (call.meta or call.unclear):
                 made = bool(call.attempts) or call.source is not None or call.code in permitted_codes(trace, call)

@@ -102,13 +102,13 @@ def _difference(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> str | N
 @check("XMCP-CLI-052", profile="client")
 def _errors_not_cached(trace: TraceIndex) -> Observations:
     for call, _, reply in _answered_without_attempt(trace):
-        if reply.error is None or call.code in permitted_codes(trace, call):
+        if reply.error is None or call.code in permitted_codes(trace, call) or call.turn.made_for(call) is not None:
             continue
-        for attempt in _failures_before(trace, call):
-            if (call.code, reply.error.message) == (attempt.error.get("code"), attempt.error.get("message")):
-                seen = f"{call} was answered with the error {call.code} of an earlier call"
-                yield broken("XMCP-CLI-052", seen, "a call of the server", where=call.turn.next_at)
-                break
+        told = (call.code, reply.error.message)
+        of_servers = [(a.error.get("code"), a.error.get("message")) for a in _failures_before(trace, call)]
+        if told in of_servers or told in _errors_of_equal_calls(trace, call):
+            seen = f"{call} was answered with the error {call.code} of an earlier call"
+            yield broken("XMCP-CLI-052", seen, "a call of the server", where=call.turn.next_at)
     for call in _repeated_calls(trace):
         if trace.setup.cache and call.sent and _failures_before(trace, call):
             yield obeyed("XMCP-CLI-052", where=call.sent[0].at)
@@ -119,9 +119,38 @@ def _failures_before(trace: TraceIndex, call: ModelCall) -> list[Attempt]:
     return [
         a
         for a in trace.attempts
-        if a.outcome == "error" and a.ended_at < call.turn.said_at
+        if a.outcome not in ("ok", "cancelled", None) or (a.answered is not None and not a.answered.readable)
+        if a.ended_at < call.turn.said_at
         if call.tool is not None and (a.server, a.tool) == key_of(call.tool)
     ]
+
+
+def _errors_of_equal_calls(trace: TraceIndex, call: ModelCall) -> list[tuple[str | None, str]]:
+    """Return the errors, also those of the client's own, that equal calls came to before the model asked for this one.
+
+    A call that a cache cannot answer is none of them.
+    """
+    if call.tool is None or not trace.setup.cache or not is_cacheable(trace, call.tool):
+        return []
+    before = [other for other in trace.calls if other.tag == call.tag and other.tool == call.tool and other.attempts]
+    replies = [other.reply for other in before if other.turn.next_at < call.turn.said_at]
+    return [(r.error.code, r.error.message) for r in replies if r is not None and r.error is not None]
+
+
+@check("XMCP-CLI-043", profile="client")
+def _kept_answers_not_held_back(trace: TraceIndex) -> Observations:
+    for call in _repeated_calls(trace):
+        if call.tool is None or call.attempts or call.code != "CIRCUIT_OPEN" or not is_cacheable(trace, call.tool):
+            continue
+        for later in _repeated_calls(trace):
+            kept = later.turn.said_at > call.turn.next_at and later.tag == call.tag and not later.attempts
+            if not kept or later.reply is None or not later.succeeded:
+                continue
+            given = _answers_before(trace, later, later.reply)
+            if given and all(a.ended_at < call.turn.said_at and _difference(trace, call, a) is None for a in given):
+                seen = f"{call} is answered by CIRCUIT_OPEN, and the cache had its answer"
+                yield broken("XMCP-CLI-043", seen, "the answer of the cache", where=call.turn.next_at)
+                break
 
 
 @check("XMCP-CLI-053", profile="client")

@@ -37,24 +37,39 @@ def in_order(call: ModelCall, attempt: Attempt) -> bool:
 
 @check("XMCP-CLI-020", profile="client")
 def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
-    """Judge calls that had a free slot all the time, and nothing else to wait for."""
-    if trace.setup.approval or trace.setup.cache or trace.setup.breaker_threshold is not None:
-        return
+    """Judge calls that had a free slot all the time, and nothing else to wait for than what they depend on."""
+    if trace.setup.approval or any(attempt.transport_failed for attempt in trace.attempts):
+        return  # a call can wait for its approval, or for an open circuit breaker
     for turn in trace.turns:
         free = [
             call
             for call in turn.calls
             if call.sent[:1] == call.attempts[:1] != []  # else it began with an attempt that reached nobody
-            and not (call.unclear or call.tool is None or expected_injections.dependencies_of(call))
+            and not (call.unclear or call.tool is None or trace.may_share(call))
         ]
-        for call in free[1:]:
-            first = call.sent[0]
-            # No other call can overlap one that was answered immediately.
-            earlier = [o for o in free if o.sent[0].at < first.at and o.sent[0].ended - o.sent[0].begun > trace.instant]
-            for other in earlier[:1]:
+        for call in free:
+            first, before = call.sent[0], _all_before(call)
+            if any(not other.sent or other.unclear for other in before):
+                continue
+            ready = max([turn.said.time, *(other.sent[-1].ended for other in before)])
+            # No other call can overlap one that was answered immediately, or before this one could begin.
+            others = [other for other in free if other is not call and other not in before]
+            earlier = [o for o in others if o.sent[0].at < first.at and o.sent[0].ended - ready > trace.instant]
+            for other in [o for o in earlier if o.sent[0].ended - o.sent[0].begun > trace.instant][:1]:
                 waited = other.sent[0].ended_at < first.at and _slot_free(trace, other.sent[0], first)
                 seen = f"{call} began only after {other} had ended"
                 yield either("XMCP-CLI-020", not waited, seen, "both at the same time", where=first.at)
+
+
+def _all_before(call: ModelCall) -> list[ModelCall]:
+    """Return the calls of a turn on which a call depends, also through others."""
+    found: list[ModelCall] = []
+    waiting = list(expected_injections.dependencies_of(call))
+    for other in waiting:
+        if other is not call and other not in found:
+            found.append(other)
+            waiting.extend(expected_injections.dependencies_of(other))
+    return found
 
 
 def _slot_free(trace: TraceIndex, first: Attempt, then: Attempt) -> bool:
@@ -144,7 +159,7 @@ def _provided_without_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
 
 
 def _provided_by_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
-    """Return the parameters that dependencies provide, by `provides` and by the required members of output schemas."""
+    """Return the parameters that dependencies provide, by `provides` and by the properties of output schemas."""
     names: list[str] = []
     for other in trace.tools_within_limit_at(at):
         if other.server == tool.server and other.name in tool.depends_on and other.name != tool.name:
@@ -153,7 +168,7 @@ def _provided_by_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
             if wrapper is not None:
                 schema = (schema.get("properties") or {}).get(wrapper) or {}
             names += [other.provides] if other.provides else []
-            names += [n for n in schema.get("required") or () if n in (schema.get("properties") or {})]
+            names += schema.get("properties") or ()
     return [name for name in dict.fromkeys(names) if name not in expected_injections.NEVER_INJECTED]
 
 

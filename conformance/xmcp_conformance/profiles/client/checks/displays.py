@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def display_of(call: ModelCall) -> Display | None:
     return answer.display if answer is not None and answer.readable and not answer.bad_display else None
 
 
-def _known(display: Any) -> Any:
+def known_members(display: Any) -> Any:
     """Return an envelope without members that the specification does not define."""
     if not isinstance(display, Mapping):
         return display
@@ -43,8 +44,9 @@ def _display_order(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or not chat.ended.result:
             continue
-        listed = [_known(display) for display in chat.ended.result.get("displays") or ()]
-        expected = [_known(display) for display in _expected(chat)]
+        listed = [known_members(display) for display in chat.ended.result.get("displays") or ()]
+        yield from _blocks_in_order(chat, listed)
+        expected = [known_members(display) for display in _expected(chat)]
         if len(expected) > 1:
             both = [display for display in listed if _place(display, expected) is not None]
             order = [_place(display, expected) for display in both]
@@ -52,6 +54,29 @@ def _display_order(trace: TraceIndex) -> Observations:
             ok = len(both) < len(expected) or same_order
             seen = f"the displays are in the order {order}"
             yield either("XMCP-CLI-063", ok, seen, "by turn, and within a turn in call order", where=chat.ended_at)
+
+
+def _blocks_in_order(chat: Chat, listed: Sequence[Any]) -> Observations:
+    """Judge whether what a call had for the person in a block stands before the displays of later calls.
+
+    A text that several calls had does not say whose it is.
+    """
+    answers = [call.answer for turn in chat.turns for call in turn.calls if call.answer is not None]
+    times = Counter(answer.for_user for answer in answers)
+    first: int | None = None  # the place of the first display of all later calls
+    payloads = [str(one.get("payload")) if isinstance(one, Mapping) else "" for one in listed]
+    for call in reversed([call for turn in chat.turns for call in turn.calls if not call.was_held_back]):
+        text = (call.answer.for_user if call.answer is not None else None) or ""
+        if text.strip() and times[text] == 1 and first is not None and not call.unclear:
+            at = [place for place, payload in enumerate(payloads) if text in payload]
+            if len(at) == 1:
+                seen = f"the display of `{quoted(text)}`, of {call}, stands after that of a later call"
+                yield either("XMCP-CLI-063", at[0] < first, seen, "the order of the calls", where=chat.ended_at)
+        display = display_of(call)
+        # A display that is there twice, of a cache, does not say at which place that of this call is.
+        once = display is not None and _times(known_members(display), listed) == 1
+        place = _place(known_members(display), listed) if once else None
+        first = place if first is None else first if place is None else min(first, place)
 
 
 def _place(display: Any, among: Sequence[Any]) -> int | None:
@@ -67,9 +92,11 @@ def _whole_display_shown(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or (chat.cut and chat.stop_reason != "timeout"):
             continue
-        in_events = [_known(t.event.get("envelope")) for _, t in chat.received if t.event.get("type") == "tool_display"]
-        listed = [_known(display) for display in (chat.ended.result or {}).get("displays") or ()]
-        expected = [_known(display) for display in _expected(chat, before=chat.over - chat.instant)]
+        in_events = [
+            known_members(t.event.get("envelope")) for _, t in chat.received if t.event.get("type") == "tool_display"
+        ]
+        listed = [known_members(display) for display in (chat.ended.result or {}).get("displays") or ()]
+        expected = [known_members(display) for display in _expected(chat, before=chat.over - chat.instant)]
         for display in expected:
             times = _times(display, expected)  # of a cache, the person gets it again
             missing = chat.ended.result is not None and _times(display, listed) < times
@@ -85,17 +112,31 @@ def _blocks_for_the_user_shown(trace: TraceIndex) -> Observations:
         if chat.ended is None or chat.cut:
             continue
         in_events = [t.event.get("envelope") for _, t in chat.received if t.event.get("type") == "tool_display"]
-        shown = compact([*in_events, *((chat.ended.result or {}).get("displays") or ())])
-        for call in (call for turn in chat.turns for call in turn.calls):
-            answer = call.answer
-            text = (answer.for_user if answer is not None else None) or ""
-            if answer is None or answer.link_for_user or not text.strip():
-                continue  # no display carries a link; whether the person is shown an empty text is open (section 11.11)
-            if was_cut_short(call) or call.was_held_back:
-                continue
-            seen = f"no display with `{quoted(text)}`, which {call} was answered with for the user"
-            is_shown = compact(text)[1:-1] in shown
-            yield either("XMCP-MCP-046", is_shown, seen, "a display with that text", where=chat.ended_at)
+        places = [
+            [compact(one) for one in shown] for shown in (in_events, (chat.ended.result or {}).get("displays") or ())
+        ]
+        calls = [call for turn in chat.turns for call in turn.calls if _has_a_block(call)]
+        texts = [(call.answer.for_user if call.answer is not None else None) or "" for call in calls]
+        for call, text in zip(calls, texts, strict=True):
+            written = compact(text)[1:-1]
+            shown = max(sum(written in one for one in displays) for displays in places)
+            times = texts.count(text)
+            seen = f"{shown} displays with `{quoted(text)}`, which {call} was answered with for the user"
+            expected = f"{times}, one for each call" if times > 1 else "a display with that text"
+            yield either("XMCP-MCP-046", shown >= times, seen, expected, where=chat.ended_at)
+
+
+def _has_a_block(call: ModelCall) -> bool:
+    """Return whether a call was answered with a block whose text the person is to be shown.
+
+    No display carries a link, whether the person is shown an empty text is open (section 11.11), and a text that only
+    repeats the beginning of a display's `alt` need not be shown (section 6.4).
+    """
+    text = (call.answer.for_user if call.answer is not None else None) or ""
+    if call.answer is None or call.answer.link_for_user or not text.strip():
+        return False
+    alt = (display_of(call) or {}).get("alt")
+    return not (was_cut_short(call) or call.was_held_back or (isinstance(alt, str) and alt.startswith(text)))
 
 
 @check("XMCP-CLI-064", profile="client")

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.histories import Message
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import (
     compact,
-    document_of,
     fault_of_a_writer,
     same,
-    strings_of,
-    text_of,
 )
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
-from xmcp_conformance.profiles.client.trace import Answered
+from xmcp_conformance.profiles.client.trace import INVALID_PARAMS, Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, gives_text, is_error_by_flag_alone
+from xmcp_conformance.profiles.client.trace_model import ModelCall, gives_text, is_error_by_flag_alone
 from xmcp_conformance.reader import Document, looks_like_a_document, read
-from xmcp_conformance.reader.schemas import validator
-from xmcp_conformance.reader.strict_json import strings
 
-REFERENCE = "x-xmcp-reference"
-_REFERENCE_LINE = re.compile(r"^\[[^\[\]\n]*\]$", re.MULTILINE)
 _WHITE_SPACE = " \t\r\n"
-_LEAST_TEXT = 4
-"""The number of characters from which a text is not by chance in a reference that stands for it."""
-_LEAST_RAW = 20
-"""The number of characters from which a text without markup is not by chance in the words of a client."""
+_SHORT = 1_000
+"""Number of characters of a message of which no client leaves out a part for the model."""
 
 _PARTS: Final[Mapping[str, Any]] = {
     "tool_name": "",
@@ -46,7 +36,7 @@ _PARTS: Final[Mapping[str, Any]] = {
 """The parts of a document that stay as the server wrote them, each with what its absence means (section 11.1)."""
 
 
-def _answered_calls(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
+def answered_calls(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
     """Yield each call that was answered, whether its result is to be a document, the answer, and what the model got."""
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
@@ -120,6 +110,17 @@ def _not_kept(answer: Answered, reply: Document) -> tuple[str, str] | None:
 
 
 @check("XMCP-CLI-003", profile="client")
+def _what_was_filled_in_stays(trace: TraceIndex) -> Observations:
+    """Judge whether the document for a plain result says what the server filled in (section 12.1)."""
+    for call, is_document, answer, reply in answered_calls(trace):
+        if is_document or answer.filled_in is None or reply.error is not None:
+            continue
+        seen = f"{call} is answered with `server_populated` `{quoted(compact(reply.server_populated))}`"
+        ok = same(reply.server_populated, answer.filled_in)
+        yield either("XMCP-CLI-003", ok, seen, f"`{quoted(compact(answer.filled_in))}`", where=call.turn.next_at)
+
+
+@check("XMCP-CLI-003", profile="client")
 def _documents_of_its_own(trace: TraceIndex) -> Observations:
     """Judge what a client writes itself: chapters 2 and 4 hold for it as for any emitter (section 11.1)."""
     called = {call.name for call in trace.calls if call.attempts}
@@ -138,7 +139,7 @@ def _documents_of_its_own(trace: TraceIndex) -> Observations:
 
 @check("XMCP-RSP-029", profile="client")
 def _loss_is_said_again(trace: TraceIndex) -> Observations:
-    for call, has_document, answer, reply in _answered_calls(trace):
+    for call, has_document, answer, reply in answered_calls(trace):
         if has_document and answer.lossy and answer.outcome == "ok" and reply.error is None:
             seen = f"{call}, whose document was marked as lossy, is answered by one without the mark"
             is_said = "tool_response" in reply.lossy
@@ -147,7 +148,7 @@ def _loss_is_said_again(trace: TraceIndex) -> Observations:
 
 @check("XMCP-MCP-010", "XMCP-MCP-011", "XMCP-MCP-043", profile="client")
 def _text_of_plain_results(trace: TraceIndex) -> Observations:
-    for call, has_document, answer, reply in _answered_calls(trace):
+    for call, has_document, answer, reply in answered_calls(trace):
         at = call.turn.next_at
         if answer.plain and answer.error is not None and call.code is not None:
             said, code = f"{call}, which failed with it, is answered by {call.came_to}", answer.error.get("code")
@@ -178,13 +179,49 @@ def _text_of_plain_results(trace: TraceIndex) -> Observations:
 
 @check("XMCP-MCP-040", profile="client")
 def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
-    for call, has_document, answer, reply in _answered_calls(trace):
-        if has_document or answer.plain or answer.outcome != "error" or answer.structured is None:
+    for call, has_document, answer, reply in answered_calls(trace):
+        if has_document or answer.plain or answer.outcome != "error":
+            continue
+        yield from _words_of_a_failure(call, answer, reply)
+        if answer.structured is None:
             continue
         code = (answer.error or {}).get("code") or _code_in(answer.structured)
         seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.came_to}"
         as_said = reply.error is not None and reply.error.code == code
         yield either("XMCP-MCP-040", as_said, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
+        if as_said and reply.error is not None and answer.error is not None and "retryable" in answer.error:
+            told = {"retryable": reply.error.retryable, "retry_after_ms": reply.error.retry_after_ms}
+            right = {name: answer.error.get(name) for name in told}
+            ok = told["retryable"] is right["retryable"] and _is_wait(told["retry_after_ms"], right["retry_after_ms"])
+            seen = f"{call}, which failed with {quoted(compact(answer.structured))}, is answered by {compact(told)}"
+            yield either("XMCP-MCP-040", ok, seen, compact(right), where=call.turn.next_at)
+
+
+def _words_of_a_failure(call: ModelCall, answer: Answered, reply: Document) -> Observations:
+    """Judge the message of a failure whose result has a text: it is that text."""
+    message = (answer.error or {}).get("message")
+    words = message.strip(_WHITE_SPACE) if isinstance(message, str) else ""
+    if not words or answer.protocol_error is not None or reply.error is None or "error" in reply.lossy:
+        return
+    if answer.for_user and answer.for_user in reply.error.message:
+        return  # XMCP-MCP-045
+    if len(reply.error.message) <= _SHORT and reply.error.code == (answer.error or {}).get("code"):
+        seen = f"{call}, which failed with `{quoted(words)}`, is answered by {_in_words(reply)}"
+        yield either("XMCP-MCP-040", reply.error.message == words, seen, f"`{quoted(words)}`", where=call.turn.next_at)
+
+
+@check("XMCP-MCP-041", profile="client")
+def _refusals_of_the_protocol(trace: TraceIndex) -> Observations:
+    for call, _, answer, reply in answered_calls(trace):
+        if answer.protocol_error == INVALID_PARAMS:
+            seen = f"{call}, which the server refused with the JSON-RPC error {INVALID_PARAMS}, is answered by"
+            ok = reply.error is not None and reply.error.code == "VALIDATION_FAIL"
+            yield either("XMCP-MCP-041", ok, f"{seen} {call.came_to}", "VALIDATION_FAIL", where=call.turn.next_at)
+
+
+def _is_wait(told: int | None, right: int | None) -> bool:
+    """Return whether a wait is that of an error; one millisecond more comes of binary fractions (section 6.4)."""
+    return told == right or (told is not None and right is not None and told == right + 1)
 
 
 def _code_in(structured: Any) -> str:
@@ -199,7 +236,7 @@ def _code_in(structured: Any) -> str:
 
 @check("XMCP-MCP-052", profile="client")
 def _failures_that_only_the_flag_names(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered_calls(trace):
+    for call, xmcp, answer, reply in answered_calls(trace):
         if not xmcp or not answer.readable or not is_error_by_flag_alone(answer):
             continue
         text, error = (answer.text or "").strip(), reply.error
@@ -212,90 +249,6 @@ def _failures_that_only_the_flag_names(trace: TraceIndex) -> Observations:
 
 def _in_words(reply: Document) -> str:
     return f"{reply.error.code} with `{quoted(reply.error.message)}`" if reply.error is not None else "a result"
-
-
-@check("XMCP-MCP-045", profile="client")
-def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
-    for call in trace.calls:
-        text = (call.answer.for_user if call.answer is not None else None) or ""
-        if not text.strip(_WHITE_SPACE) or not call.turn.went_on or was_cut_short(call):
-            continue
-        later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
-        given, data = _given_to_the_model(trace, call), _data_instead_of_text(call.turn.chat)
-        found = next(
-            (at for at, asked in later if any(_holds_more(one, text, given, data) for one in asked.messages)), None
-        )
-        at = call.turn.next_at if found is None else found
-        seen = f"the model got `{quoted(text)}`, which was for the user alone, in the answer to {call}"
-        yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
-
-
-def _given_to_the_model(trace: TraceIndex, shown: ModelCall) -> list[str]:
-    """Return the texts that a model may have got whatever a call showed to the user alone, the longest first.
-
-    They are what servers gave the model, what stands beside such a block included (section 6.4), the data of other
-    calls, what the model wrote, and what the application gave.
-    """
-    chat = shown.turn.chat
-    texts = [*strings_of(chat.began.history), chat.began.query]
-    for turn in chat.turns:
-        texts += [turn.said.text, *(call.written for call in turn.calls), *(call.name for call in turn.calls)]
-        for call in turn.calls:
-            answer = call.answer
-            if answer is None:
-                continue
-            message = (answer.error or {}).get("message")
-            own = call.attempts and trace.setup.servers[call.attempts[-1].server].xmcp
-            texts += [answer.text or "", *strings(answer.display)]
-            texts += strings(answer.structured) if call is not shown and not answer.text else ()
-            if isinstance(message, str) and (own or message not in strings(answer.structured)):
-                texts += [message]
-    return sorted(filter(None, texts), key=len, reverse=True)
-
-
-def _data_instead_of_text(chat: Chat) -> list[Any]:
-    """Return the structured contents that can stand in for a missing text in a chat (section 6.4)."""
-    answers = [call.answer for turn in chat.turns for call in turn.calls]
-    return [answer.structured for answer in answers if answer and not answer.text and answer.structured is not None]
-
-
-def _holds_more(message: Message, text: str, given: Sequence[str], data: Sequence[Any]) -> bool:
-    """Return whether a message has a text elsewhere than in one of the texts that were given to the model.
-
-    In one of `data`, only the texts and the names of members count, not a number or a bracket.
-    """
-    document = document_of(text_of(message)) if message.get("role") == "tool" else None
-    parts = list(strings_of([message]))
-    if len(text) < _LEAST_TEXT:
-        parts = [_REFERENCE_LINE.sub("", part) for part in parts]
-    if document is not None:
-        # As JSON and not as the raw document, in which the text is escaped.
-        words = document.error.model_text if document.error is not None else ""
-        shown = strings(document.display) if document.has_display else ()
-        said = document.llm_output or ""
-        said = said if len(text) >= _LEAST_TEXT else _REFERENCE_LINE.sub("", said)
-        parts = [*_texts_in(said, data), words, *shown]
-    allowed = [one for one in given if text in one]
-    return any(text in _without(part, allowed) for part in parts if text in part)
-
-
-def _texts_in(taken: str, data: Sequence[Any]) -> list[str]:
-    """Return the texts in a text for the model: where it begins with one of `data`, those in there and the rest."""
-    begin = taken.lstrip()
-    try:
-        value, end = json.JSONDecoder().raw_decode(begin)
-    except (ValueError, RecursionError):
-        return [taken]
-    return [*strings(value), begin[end:]] if any(same(value, one) for one in data) else [taken]
-
-
-def _without(part: str, given: Sequence[str]) -> str:
-    """Return a text without the longest of the given texts in it, once: what stands beside it was added to it."""
-    found = next((text for text in given if text in part), None)
-    if found is None:
-        return part
-    before, _, after = part.partition(found)
-    return f"{before}\n{after}"
 
 
 def _is_json_of(taken: str | None, value: Any) -> bool:
@@ -321,80 +274,28 @@ def _text_of_a_failure(call: ModelCall, answer: Answered, reply: Document) -> Ob
         yield either("XMCP-MCP-010", not read_as_one, seen, "an error, with that text", where=call.turn.next_at)
 
 
-@check("XMCP-MCP-012", "XMCP-MCP-013", profile="client")
+@check("XMCP-MCP-012", profile="client")
 def _unreadable_document(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered_calls(trace):
+    for call, xmcp, answer, _ in answered_calls(trace):
         at = call.turn.next_at
         if answer.readable or not xmcp:
             continue
         seen = f"{call}, whose document cannot be read, is answered by {call.came_to}"
         yield either("XMCP-MCP-012", call.code == "INVALID_XML", seen, "INVALID_XML", where=at)
-        raw = (answer.text or "").strip()
-        if len(raw) >= _LEAST_RAW or "<" in raw:
-            seen = f"{call} is answered with the raw text"
-            yield either("XMCP-MCP-013", not _holds(reply, raw), seen, "none of that text", where=at)
-
-
-def _holds(reply: Document, raw: str) -> bool:
-    error_text = reply.error.model_text if reply.error is not None else ""
-    return raw in (reply.llm_output or "") or raw in error_text
 
 
 @check("XMCP-RSP-072", profile="client")
 def _bad_display_dropped(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered_calls(trace):
+    for call, xmcp, answer, reply in answered_calls(trace):
         at = call.turn.next_at
         if not (xmcp and answer.bad_display and answer.readable):
             continue
-        events = [received.event.get("type") for _, received in call.turn.chat.received]
+        events = [received.event for _, received in call.turn.chat.received]
+        warned = [one for one in events if one.get("type") == "warning" and one.get("call_id") in (None, call.id)]
         failed = reply.error is not None and answer.outcome == "ok"
-        silent = bool(events) and "warning" not in events
+        silent = bool(events) and not warned
         seen = "no event `warning`"
         if failed or reply.has_display:
             seen = f"{call} is answered by {call.code if failed else 'a document with that display'}"
         ok = not (failed or reply.has_display or silent)
         yield either("XMCP-RSP-072", ok, seen, "the rest of the document, and a warning for the application", where=at)
-
-
-@check("XMCP-DSP-040", profile="client")
-def _display_budget(trace: TraceIndex) -> Observations:
-    budget = trace.setup.display_budget
-    for chat in trace.chats.values():
-        for at, asked in chat.asks:
-            for message in asked.messages:
-                document = document_of(text_of(message)) if message.get("role") == "tool" else None
-                # One that is no envelope stays as it is (section 3.5).
-                if (
-                    document is not None
-                    and document.has_display
-                    and validator("display_envelope").is_valid(document.display)
-                ):
-                    size = len(compact(document.display).encode("utf-8", "replace"))
-                    seen = f"a display of {size} bytes before the model"
-                    yield either("XMCP-DSP-040", size <= budget, seen, f"at most {budget}", where=at)
-
-
-def _least_reference(display: Mapping[str, Any]) -> int:
-    """Return the length, in bytes, of the shortest reference that can stand for a display."""
-    length = len(compact(display).encode("utf-8", "replace"))
-    titled = {"title": display["title"]} if "title" in display else {}
-    shortest = {"type": REFERENCE, **titled, "payload": {"type": display.get("type"), "bytes": length}}
-    return len(compact(shortest).encode("utf-8", "replace"))
-
-
-@check("XMCP-DSP-041", profile="client")
-def _reference_for_large_display(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered_calls(trace):
-        at = call.turn.next_at
-        display = answer.display if xmcp else None
-        if display is None or not call.turn.went_on:
-            continue
-        large = len(compact(display).encode("utf-8", "replace")) > trace.setup.display_budget
-        shown = reply.display if isinstance(reply.display, dict) else {}
-        if not large or (reply.has_display and shown.get("type") == display.get("type") != REFERENCE):
-            continue
-        if not reply.has_display and _least_reference(display) > trace.setup.display_budget:
-            continue  # even the reference is too long
-        ok = shown.get("type") == REFERENCE and shown.get("title") == display.get("title")
-        seen = f"in the place of the display of {call}: `{quoted(compact(reply.display))}`"
-        yield either("XMCP-DSP-041", ok, seen, f"a reference titled {quoted(str(display.get('title')))}", where=at)

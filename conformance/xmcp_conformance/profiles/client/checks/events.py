@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
@@ -14,12 +13,13 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import is_beyond_a_double, same
 from xmcp_conformance.profiles.client.name_resolution import is_legal
-from xmcp_conformance.profiles.client.trace import INSTANT
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall
+from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, gives_text
 from xmcp_conformance.reader.schemas import validator
 
 from .displays import display_of
+from .told_errors import faults_of_error
+from .told_retries import faults_of_retry
 
 _BEFORE_ITS_REQUEST: Final = ("retry", "failed", "warning", "done")
 """Events that can be of a request which was not sent: one that a quota refused, or that reached no vendor."""
@@ -50,11 +50,11 @@ def _name(event: Mapping[str, Any]) -> str:
 @check("XMCP-REC-006", profile="client")
 def _members_say_what_happened(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        before = _Before(_calls_by_id(chat))
+        before = _Before(calls_by_id(chat))
         for at, told in chat.received:
             if _fault_of(told.event) is not None or told.event["type"] not in TYPES:
                 continue  # another check says that, or it is a type of the client's own
-            faults = list(_faults(chat, at, told.event, before))
+            faults = list(_faults(trace, chat, at, told.event, before))
             for seen, expected in faults:
                 yield broken("XMCP-REC-006", f"{_name(told.event)} with {seen}", expected, where=at)
             if not faults:
@@ -70,14 +70,16 @@ class _Before:
     usages: int = 0
 
 
-def _calls_by_id(chat: Chat) -> dict[str, ModelCall]:
+def calls_by_id(chat: Chat) -> dict[str, ModelCall]:
     """Return the calls of a chat whose events are surely theirs, by their ids."""
     calls = [call for turn in chat.turns for call in turn.calls]
     number = Counter(id_ for call in calls for id_ in {call.id, call.raw_id})
     return {call.id: call for call in calls if call.id and number[call.id] == 1}
 
 
-def _faults(chat: Chat, at: int, event: Mapping[str, Any], before: _Before) -> Iterator[tuple[str, str]]:
+def _faults(
+    trace: TraceIndex, chat: Chat, at: int, event: Mapping[str, Any], before: _Before
+) -> Iterator[tuple[str, str]]:
     """Yield what is seen and what is expected for each member of an event that says something else."""
     kind, id_ = event["type"], event.get("call_id")
     call = before.calls.get(str(id_))
@@ -86,7 +88,9 @@ def _faults(chat: Chat, at: int, event: Mapping[str, Any], before: _Before) -> I
         if event["turn"] not in turns:
             yield f"`turn` {event['turn']}", " or ".join(map(str, sorted(turns)))
     if kind == "retry":
-        yield from _of_retry(at, event, call, before)
+        of = (id_, event["turn"])
+        before.retries[of] += 1
+        yield from faults_of_retry(trace, at, event, call, before.retries[of])
     before.usages += kind == "usage"
     if kind == "done" and chat.ended is not None and chat.ended.result is not None and at == chat.received[-1][0]:
         yield from _of_done(chat, event["result"], chat.ended.result, before.usages)
@@ -94,33 +98,8 @@ def _faults(chat: Chat, at: int, event: Mapping[str, Any], before: _Before) -> I
         yield from _of_call(kind, event, call)
 
 
-def _of_retry(at: int, event: Mapping[str, Any], call: ModelCall | None, before: _Before) -> Iterator[tuple[str, str]]:
-    id_ = event.get("call_id")
-    of = (id_, event["turn"])
-    before.retries[of] += 1
-    if event["attempt"] != before.retries[of]:
-        yield f"`attempt` {event['attempt']}", f"{before.retries[of]}, how many have failed so far"
-    least = event["error"].get("retry_after_ms", 0)
-    if id_ is None or event["wait_ms"] >= least - _ROUNDED:  # the wait before another model is the client's own
-        return
-    attempts = call.attempts if call is not None else []
-    last, after = next((pair for pair in pairwise(attempts) if pair[1].at > at), (None, None))
-    if last is not None and after is not None:
-        asked = last.error.get("retry_after_ms", 0)
-        if (after.begun - last.ended) * 1000 < asked - INSTANT * 1000:
-            return  # the wait was that short, and the event tells the truth: XMCP-ERR-041
-    yield f"`wait_ms` {event['wait_ms']}", f"at least the {least} that its error asks for"
-
-
-_WHITE_SPACE: Final = " \t\r\n"
-_SHORT: Final = 1_000
-"""Number of characters of a message of which no client leaves out a part for the model."""
-_ROUNDED: Final = 1
-"""Milliseconds."""
-
-
 def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[tuple[str, str]]:
-    if is_legal(call.name) and event.get("tool_name") != call.name:
+    if is_legal(call.name) and call.offered and event.get("tool_name") != call.name:
         yield f"`tool_name` `{quoted(str(event.get('tool_name')))}`", f"`{call.name}`"
     if kind == "tool_started" and call.succeeded and not call.attempts and not call.unclear:
         yield "a call that an earlier or an equal one answered", "no `tool_started`, which is of an attempt"
@@ -132,19 +111,13 @@ def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[t
             yield f"`arguments` {quoted(str(told))}", quoted(str(written))
     if kind == "tool_result" and (said := _text_of_result(call)) is not None and event["text"] != said:
         changed = call.reply is None or call.reply.truncated or "llm_output" in call.reply.lossy
+        read = call.reply.llm_output if call.reply is not None else None
+        is_right = call.answer is not None and gives_text(call.answer, read)  # but for a reference to a block (6.4)
         # What a client has read wrongly, and tells as it tells the model, is judged by the sentences about reading.
-        if changed or call.reply is None or event["text"] != (call.reply.llm_output or ""):
+        if changed or call.reply is None or is_right or event["text"] != (read or ""):
             yield f"`text` `{quoted(event['text'])}`", f"`{quoted(said)}`, the text of the result"
-    told = call.reply.error if kind == "tool_error" and call.reply is not None else None
-    if told is not None and event["error"]["code"] != told.code:
-        yield f"the code {quoted(event['error']['code'])}", f"{told.code}, as in the document for the model"
-    elif told is not None and told.category is not None and event["error"].get("category") != told.category:
-        category = quoted(str(event["error"].get("category")))
-        yield f"the category {category}", f"{quoted(told.category)}, as in the document for the model"
-    elif told is not None and call.reply is not None and "error" not in call.reply.lossy:
-        message, words = str(event["error"].get("message")), told.message.strip(_WHITE_SPACE)
-        if message != words and len(message) <= _SHORT:
-            yield f"the message `{quoted(message)}`", f"`{quoted(words)}`, as in the document for the model"
+    if kind == "tool_error":
+        yield from faults_of_error(event["error"], call)
 
 
 def _turns(chat: Chat, at: int, kind: str) -> set[int]:
@@ -157,11 +130,13 @@ def _turns(chat: Chat, at: int, kind: str) -> set[int]:
 
 
 def _text_of_result(call: ModelCall) -> str | None:
-    """Return the text of the server's answer to a call; `None` where it is not known for sure."""
-    answer = call.answer if call.attempts else None
-    if answer is None or not answer.readable or answer.for_user is not None or answer.outcome != "ok":
+    """Return the text of the answer to a call, one of a cache included; `None` where it is not known for sure."""
+    answer = call.answer
+    if answer is None or not answer.readable or answer.outcome != "ok" or answer.own_words:
         return None
-    if answer.text is None and answer.structured is not None:
+    if not call.attempts and answer.for_user is not None:
+        return None  # the reference to that block is in the text which shows whose answer it is
+    if not answer.text and (answer.structured is not None or answer.for_user is not None):
         return None
     return answer.text or ""
 
@@ -175,12 +150,21 @@ def _of_done(chat: Chat, told: Mapping[str, Any], result: Mapping[str, Any], usa
             yield f"a `{name}` in its result that is not the chat's: {quoted(str(told[name]))}", quoted(str(value))
     if told["usage"]["llm_calls"] != usages:
         yield f"`llm_calls` {told['usage']['llm_calls']}", f"{usages}, how many events `usage` there were"
-    shown = [(call, display) for turn in chat.turns for call in turn.calls if (display := display_of(call))]
-    if shown and not chat.cut and all(call.succeeded and not call.unclear for call, _ in shown):
-        first = shown[0][1]
-        if not same(told["display"], first):
-            seen = f"the `display` {quoted(str(told['display']))}"
-            yield seen, f"{quoted(str(first))}, the first that a tool answered with"
+    calls = [call for turn in chat.turns for call in turn.calls]
+    shown = [(call, display) for call in calls if (display := display_of(call))]
+    if chat.cut or not all(call.succeeded for call, _ in shown) or not all(map(_is_known, calls)):
+        return
+    if not shown and any(call.reply is not None and call.reply.has_display for call in calls):
+        return  # how that was read is judged by the sentences about reading
+    first = shown[0][1] if shown else None
+    if not same(told["display"], first):
+        expected = f"{quoted(str(first))}, the first that a tool answered with" if shown else "null: no tool had one"
+        yield f"the `display` {quoted(str(told['display']))}", expected
+
+
+def _is_known(call: ModelCall) -> bool:
+    """Return whether it is known which display came with the answer that the model got, if any."""
+    return not call.unclear and (call.answer is not None or call.meta or call.code is not None)
 
 
 @check("XMCP-CLI-132", profile="client")
@@ -189,9 +173,11 @@ def _unknown_after_an_attempt(trace: TraceIndex) -> Observations:
         if call.unclear or call.reply is None or call.reply.error is None:
             continue
         last = call.attempts[-1] if call.attempts else None
-        is_of_server = last is not None and last.error and last.error.get("code") == call.code
+        is_of_server = last is not None and last.outcome == "error" and last.error.get("code") == call.code
         # An attempt that had ended before the chat did, or before a breaker opened, is an earlier one too.
-        ended = last is not None and call.code in ("CANCELLED", "TIMEOUT") and last.outcome in ("lost", "error")
+        ended = (
+            last is not None and call.code in ("CANCELLED", "TIMEOUT") and last.outcome in ("lost", "error", "outside")
+        )
         earlier = call.sent if call.was_held_back or ended else [one for one in call.sent if one is not last]
         if is_of_server or all(one.error.get("side_effects") == "none" for one in earlier):
             continue

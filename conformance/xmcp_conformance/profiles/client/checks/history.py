@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.histories import calls_of, fault_of_history
-from xmcp_conformance.core.observation import broken, either
+from xmcp_conformance.core.histories import Message, answers_after, calls_of, fault_of_history
+from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import arguments_of, function_of, same, text_of
+from xmcp_conformance.profiles.client.messages import (
+    arguments_of,
+    compact,
+    function_of,
+    is_beyond_a_double,
+    same,
+    says_the_same,
+    text_of,
+)
 from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import ModelCall
+from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall, Turn
+
+from .stop_reasons import SUMMARIZE, said_to
 
 
 @check("XMCP-CLI-001", profile="client")
@@ -47,9 +60,101 @@ def _arguments_are_an_object(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         for call, entry in zip(turn.calls, [] if turn.at is None else calls_of(turn.messages[turn.at]), strict=False):
             written = str(function_of(entry).get("arguments"))
-            if call.arguments is None and arguments_of(written):  # what is no object at all is blamed above
+            kept = arguments_of(written)
+            if kept is None:
+                continue  # blamed above
+            wanted = {} if call.arguments is None else call.arguments
+            if not same(kept, wanted) and not is_beyond_a_double(wanted):
                 seen = f"{call} has the arguments {quoted(written)}, and the model wrote {quoted(call.written)}"
-                yield broken("XMCP-CLI-007", seen, "`{}`", where=turn.next_at)
+                yield broken("XMCP-CLI-007", seen, quoted(compact(wanted)), where=turn.next_at)
+
+
+@check("XMCP-CLI-003", "XMCP-CLI-006", "XMCP-CLI-007", profile="client")
+def _turns_stay_as_they_were(trace: TraceIndex) -> Observations:
+    """Judge the later histories of a chat, which have the same turns, where no summary took their place."""
+    for turn in trace.turns:
+        if turn.at is None or any(said_to(one, SUMMARIZE, "summary") for one in turn.chat.turns):
+            continue
+        first = turn.messages[turn.at]
+        for at, to, messages in turn.chat.histories:
+            place = _place_of(turn, messages) if at > turn.next_at else None
+            if place is None:
+                continue
+            later = messages[place]
+            seen = f"in the history for {to}, the text `{quoted(text_of(later))}` beside earlier calls"
+            ok = text_of(later) == text_of(first)
+            yield either("XMCP-CLI-006", ok, seen, f"`{quoted(text_of(first))}`, as before", where=at)
+            for call, now, then in zip(turn.calls, calls_of(later), calls_of(first), strict=True):
+                given, before = (str(function_of(one).get("arguments")) for one in (now, then))
+                seen = f"in the history for {to}, {call} has the arguments {quoted(given)}"
+                ok = same(arguments_of(given), arguments_of(before))
+                yield either("XMCP-CLI-007", ok, seen, f"{quoted(before)}, as before", where=at)
+            contents = {message.get("tool_call_id"): text_of(message) for message in answers_after(messages, place)}
+            for call in turn.calls:
+                content = contents.get(call.id)
+                if content is not None and call.content is not None:
+                    seen = f"in the history for {to}, {call} is answered by `{quoted(content)}`"
+                    ok = says_the_same(content, call.content)
+                    yield either("XMCP-CLI-003", ok, seen, "the answer that it had before", where=at)
+
+
+def _place_of(turn: Turn, messages: Sequence[Message]) -> int | None:
+    """Return the index of the message with the calls of a turn in a later history, if their ids tell which it is."""
+    ids = [call.id for call in turn.calls]
+    places = [i for i, m in enumerate(messages) if {c.get("id") for c in calls_of(m)} & set(ids)]
+    unique = len(places) == 1 and [c.get("id") for c in calls_of(messages[places[0]])] == ids
+    return places[0] if unique and len(set(ids)) == len(ids) else None
+
+
+@check("XMCP-CLI-005", "XMCP-CLI-010", "XMCP-CLI-011", "XMCP-CLI-123", profile="client")
+def _no_call_left_out(trace: TraceIndex) -> Observations:
+    """Judge whether the history after a turn has its calls; each of them is answered there, also one that is wrong."""
+    for turn in trace.turns:
+        ended = turn.chat.ended
+        if turn.next is None or turn.cut or (ended is not None and ended.failure is not None):
+            continue
+        if turn.at is not None:
+            yield obeyed("XMCP-CLI-123", where=turn.next_at)
+            continue
+        query = max((i for i, m in enumerate(turn.messages) if m.get("role") == "user"), default=-1)
+        written = [calls_of(m) for m in turn.messages[query + 1 :] if calls_of(m)]
+        # Of this turn, not of one before: that has the calls which the request for this turn had.
+        before = [calls_of(m) for m in turn.asked.messages if calls_of(m)]
+        kept = [] if not written or written[-1] in before else written[-1]
+        left_out = _left_out(turn, kept)
+        if left_out and len(kept) < len(turn.calls):
+            seen = f"a history without {left_out[0]}"
+            yield broken(_why_left_out(turn, left_out), seen, "the call, and its answer", where=turn.next_at)
+
+
+def _left_out(turn: Turn, kept: Sequence[Mapping[str, Any]]) -> list[ModelCall]:
+    """Return the calls of a turn that are not among those of a message, each of which is one of them at most."""
+    entries = [function_of(entry) for entry in kept]
+    left_out = []
+    for call in turn.calls:
+        found = next((e for e in entries if e.get("name") == call.name and _has_arguments_of(e, call)), None)
+        if found is None:
+            left_out.append(call)
+        else:
+            entries.remove(found)
+    return left_out
+
+
+def _has_arguments_of(entry: Mapping[str, Any], call: ModelCall) -> bool:
+    return same(arguments_of(str(entry.get("arguments"))), call.arguments or {})
+
+
+def _why_left_out(turn: Turn, left_out: Sequence[ModelCall]) -> str:
+    """Return the sentence about what the calls that were left out have in common."""
+    if all(not call.offered for call in left_out):
+        return "XMCP-CLI-011"
+    if all(call.arguments is None for call in left_out):
+        return "XMCP-CLI-010"
+    older = {str(c.get("id")) for m in turn.asked.messages for c in calls_of(m)}
+    ids = [call.raw_id for call in turn.calls]
+    if all(not c.raw_id or c.raw_id in older or ids.count(c.raw_id) > 1 for c in left_out):
+        return "XMCP-CLI-005"
+    return "XMCP-CLI-123"
 
 
 @check("XMCP-CLI-004", profile="client")
@@ -64,9 +169,19 @@ def _cut_short_call_is_marked(trace: TraceIndex) -> Observations:
             ended_by_client, codes = True, codes | permitted_codes(trace, call)
             if len(call.turn.calls) == 1 and trace.approval_of(call) is None:
                 codes.discard("FORBIDDEN")  # the model would have been asked again
+        if last is not None and call.turn.cut and _waits_for_another_attempt(call, last):
+            ended_by_client, codes = True, codes | {"CIRCUIT_OPEN"}
         if ended_by_client:
             seen = f"{call}, which was ended before there was a result, is answered by {call.came_to}"
             yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)
+
+
+def _waits_for_another_attempt(call: ModelCall, last: Attempt) -> bool:
+    """Return whether the application was told that a call is made again, and no attempt followed."""
+    told = [at for at, event in call.turn.chat.events(call) if event.get("type") == "retry"]
+    return (
+        bool(told) and last.ended_at < told[-1] < call.turn.chat.cancelled_at and call.turn.chat.cancelled is not None
+    )
 
 
 def _shares_a_request(trace: TraceIndex, call: ModelCall) -> bool:
@@ -100,5 +215,9 @@ def _text_beside_calls_kept(trace: TraceIndex) -> Observations:
             kept = text_of(turn.messages[turn.at])
             seen = f"the message with the calls has the text `{quoted(kept)}`"
             yield either(
-                "XMCP-CLI-006", turn.said.text.strip() in kept, seen, f"`{quoted(turn.said.text)}`", where=turn.next_at
+                "XMCP-CLI-006",
+                turn.said.text.strip() == kept.strip(),
+                seen,
+                f"`{quoted(turn.said.text)}`",
+                where=turn.next_at,
             )

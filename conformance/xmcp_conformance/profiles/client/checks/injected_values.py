@@ -78,7 +78,11 @@ def _application_values_win(trace: TraceIndex) -> Observations:
                 seen = f"`{name}` of {call} is {_shown(attempt.arguments[name])}"
                 expected = "no value, for the application fills it in and the tool does not take it"
                 yield broken("XMCP-CLI-083", seen, expected, where=attempt.at)
-            for name, value in (expected_injections.application_values(trace, call.tool) if call.tool else {}).items():
+            for name in expected_injections.values_that_lack(trace, call):
+                seen = f"`{name}` of {call} is {_shown(attempt.arguments.get(name))}"
+                ok = name not in attempt.arguments
+                yield either("XMCP-CLI-083", ok, seen, "no value, for the application has none", where=attempt.at)
+            for name, value in expected_injections.application_values(trace, call).items():
                 given = attempt.arguments.get(name, _MISSING)
                 ok = given is not _MISSING and same(given, value)
                 yield either(

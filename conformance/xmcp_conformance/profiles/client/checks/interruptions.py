@@ -9,11 +9,14 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.event_order import NEXT
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import text_of
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import NEVER, Chat
 
 _ENDS: Final = ("tool_result", "tool_error")
 _WHITE_SPACE: Final = " \t\r\n"
+_PATIENCE: Final = 5.5
+"""How long, in seconds, a client surely waits for more of an answer before it takes it for one that broke off."""
 
 
 @check("XMCP-REC-002", profile="client")
@@ -99,13 +102,22 @@ def _text_of_an_answer_that_the_client_ended(trace: TraceIndex) -> Observations:
         at, said = chat.failed[-1]
         last_asked = max((asked_at for asked_at, _ in chat.asks), default=0)
         answer = _answer_in_time(chat, said.text)
-        text = said.text if _was_cancelled(chat, at) else answer
-        waited = chat.over - said.time > trace.instant
-        if said.stalls and text.strip(_WHITE_SPACE) and last_asked < at and waited:
-            kept = [str(m.get("content")) for m in chat.ended.history if m.get("role") == "assistant"]
-            ok = text in kept or (text == answer and text.strip() in map(str.strip, kept))
-            seen = f"a history without `{quoted(text)}`"
+        silence = chat.over - said.time
+        # At a time limit, a client that gave the answer up before that, because nothing more came, has none of it.
+        text = said.text if _was_cancelled(chat, at) or silence <= _PATIENCE else answer
+        if said.stalls and text.strip(_WHITE_SPACE) and last_asked < at and silence > trace.instant:
+            own = chat.ended.history[_after_query(chat) :]
+            kept = [str(m.get("content")) for m in own if m.get("role") == "assistant"]
+            ok = text in kept or (text.strip() == answer.strip() and text.strip() in map(str.strip, kept))
+            seen = f"a history without `{quoted(text)}` after the query"
             yield either("XMCP-CLI-116", ok, seen, "the text as the last message", where=chat.ended_at)
+
+
+def _after_query(chat: Chat) -> int:
+    """Return the index of the first message after the query in the history of a chat; 0 where it is not there."""
+    history = chat.ended.history if chat.ended else ()
+    mine = [i for i, m in enumerate(history) if m.get("role") == "user" and chat.began.query in text_of(m)]
+    return mine[-1] + 1 if mine else 0
 
 
 def _was_cancelled(chat: Chat, at: int) -> bool:

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.observation import Observation, either, obeyed
+from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
-from xmcp_conformance.profiles.client.trace import INSTANT, Called
+from xmcp_conformance.profiles.client.permitted_codes import (
+    may_be_held_back,
+    may_follow,
+    permitted_codes,
+    was_cut_short,
+)
+from xmcp_conformance.profiles.client.trace import INSTANT, INVALID_PARAMS, Called
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall, is_error_by_flag_alone
+from xmcp_conformance.profiles.client.trace_model import Attempt, Chat, ModelCall, is_error_by_flag_alone
 from xmcp_models.registry import ERROR_CATEGORIES
 
 LONGEST_WAIT = 120.0
@@ -41,19 +46,11 @@ def _code_of_a_lost_connection(trace: TraceIndex) -> Observations:
 @check("XMCP-ERR-040", profile="client")
 def _only_safe_retries(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
-        harmless = call.tool is not None and (call.tool.read_only or call.tool.idempotent)
-        if before.outcome == "unreachable":
-            legal = True
-        elif before.outcome == "error":
-            legal = before.error.get("retryable") is True and (harmless or before.error.get("side_effects") == "none")
-        else:
-            # The client decides what error a lost call is; a result is not an error.
-            legal = harmless and (before.outcome != "ok" or not _readable(before))
         seen = f"{call} was made again after {before.outcome} {quoted(str(before.error.get('code', '')))}"
-        yield either("XMCP-ERR-040", legal, seen, "no other attempt", where=after.at)
+        yield either("XMCP-ERR-040", may_follow(call, before), seen, "no other attempt", where=after.at)
     for call in trace.calls:
         # The requirement also applies to a call that failed and was not repeated.
-        if len(call.attempts) == 1 and call.attempts[0].outcome in ("error", "lost", "late"):
+        if len(call.attempts) == 1 and call.attempts[0].outcome in ("error", "lost", "late", "outside"):
             yield obeyed("XMCP-ERR-040", where=call.attempts[0].at)
 
 
@@ -75,7 +72,7 @@ def _error_reaches_the_model(trace: TraceIndex) -> Observations:
         if last is None or call.reply is None:
             continue
         if (
-            not (last.transport_failed or last.outcome in ("error", "too_large"))
+            not (last.transport_failed or last.outcome in ("error", "too_large", "outside"))
             or not _readable(last)
             or (last.answered is not None and is_error_by_flag_alone(last.answered))  # XMCP-MCP-052
             or _undefined_category(last) is not None
@@ -84,15 +81,11 @@ def _error_reaches_the_model(trace: TraceIndex) -> Observations:
         if any(callback.fails for _, callback in call.turn.chat.callbacks) or call.code in permitted_codes(trace, call):
             continue
         code = last.error.get("code")
-        known = last.outcome == "error" and trace.sends_documents(last)
+        refused = last.answered is not None and last.answered.protocol_error == INVALID_PARAMS  # XMCP-MCP-041
+        known = last.outcome == "error" and trace.sends_documents(last) and not refused
         reported = call.code is not None and (not known or call.code == code or was_cut_short(call))
         seen = f"{call} failed with {quoted(str(code or last.outcome))} and is answered by {call.came_to}"
         yield either("XMCP-ERR-042", reported, seen, "the error, for the model", where=call.turn.next_at)
-
-
-def _opened_meanwhile(trace: TraceIndex, call: ModelCall) -> bool:
-    """Return whether a circuit breaker can have prevented another attempt, and the model got its error."""
-    return trace.setup.breaker_threshold is not None and call.code == "CIRCUIT_OPEN"
 
 
 def _readable(attempt: Attempt) -> bool:
@@ -121,7 +114,9 @@ def _unknown_category_is_internal(trace: TraceIndex) -> Observations:
 @check("XMCP-SEC-040", profile="client")
 def _attempts_bounded(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if len(call.attempts) > 1 or any(a.transport_failed or a.outcome == "error" for a in call.attempts):
+        if len(call.attempts) > 1 or any(
+            a.transport_failed or a.outcome in ("error", "outside") for a in call.attempts
+        ):
             made, most = len(call.attempts), trace.setup.max_attempts
             seen = f"{made} attempts of {call}"
             yield either("XMCP-SEC-040", made <= most, seen, f"at most {most}", where=call.attempts[-1].at)
@@ -172,8 +167,25 @@ def _timed_out_call_cancelled(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.attempts and call.attempts[-1].outcome == "late" and call.reply is not None:
             seen = f"{call}, which got no answer, is answered by {call.came_to}"
-            ok = call.code == "TIMEOUT" or was_cut_short(call) or _opened_meanwhile(trace, call)
+            held_back = call.code == "CIRCUIT_OPEN" and may_be_held_back(trace, call)
+            ok = call.code == "TIMEOUT" or was_cut_short(call) or held_back
             yield either("XMCP-CLI-041", ok, seen, "TIMEOUT", where=call.turn.next_at)
+        if call.code == "TIMEOUT" and not call.turn.cut and not trace.may_share(call):
+            yield from _had_its_time(trace, call)
+
+
+def _had_its_time(trace: TraceIndex, call: ModelCall) -> Observations:
+    """Judge whether each attempt that the client gave up had a time of its own: waits and other attempts do not count.
+
+    A client can open a connection in that time, before its server sees the call.
+    """
+    least, time_of_chat = trace.setup.tool_timeout - SLACK - trace.instant, trace.setup.chat_timeout
+    for attempt in call.sent:
+        took, left = attempt.ended - attempt.begun, _remaining_seconds(trace, call, attempt.ended)
+        out_of_time = time_of_chat is not None and left < SLACK + trace.instant
+        if attempt.outcome == "cancelled" and took < least and not out_of_time:
+            seen = f"an attempt of {call} was given up after {took:.1f} s, as one without an answer in time"
+            yield broken("XMCP-CLI-041", seen, f"{least:g} s at least", where=attempt.at)
 
 
 @check("XMCP-CLI-046", profile="client")
@@ -192,7 +204,7 @@ def _cancelled_chat_cancels_calls(trace: TraceIndex) -> Observations:
                 if attempt.at > at and attempt.begun > over + trace.instant:
                     seen = f"{call} went out after its chat {what}"
                     yield either("XMCP-CLI-046", False, seen, "no call", where=attempt.at)
-                elif _was_under_way(attempt, at, over) and not _is_waited_for_elsewhere(trace, call):
+                elif _was_under_way(attempt, at, over) and not _is_waited_for_elsewhere(trace, call, over):
                     yield _is_cancelled(call, attempt, over, what)
 
 
@@ -208,10 +220,14 @@ def _is_cancelled(call: ModelCall, attempt: Attempt, when: float, what: str) -> 
     return either("XMCP-CLI-046", soon, seen, "a cancellation at the server", where=attempt.at)
 
 
-def _is_waited_for_elsewhere(trace: TraceIndex, call: ModelCall) -> bool:
-    """Return whether another chat has an equal call, which can wait for the same answer."""
+def _was_cancelled_by(chat: Chat, time: float) -> bool:
+    return chat.cancelled is not None and chat.cancelled.time <= time
+
+
+def _is_waited_for_elsewhere(trace: TraceIndex, call: ModelCall, over: float) -> bool:
+    """Return whether another chat, which goes on after `over`, has an equal call that can wait for the same answer."""
     return any(
-        other.turn.chat is not call.turn.chat and other.turn.chat.cancelled is None
+        other.turn.chat is not call.turn.chat and not _was_cancelled_by(other.turn.chat, over)
         for other in trace.calls
         if other.tag == call.tag and other.name == call.name and other.arguments == call.arguments
     )

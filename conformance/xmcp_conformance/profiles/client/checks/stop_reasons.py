@@ -1,4 +1,4 @@
-"""Checks of when a chat goes on or ends, and of its stop reason and answer (sections 11.6 and 11.7)."""
+"""Checks of when a chat goes on or ends, and of its stop reason or failure (sections 11.6 and 11.7)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import calls_of, fault_of_history
-from xmcp_conformance.core.observation import broken, either, obeyed
+from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
-from xmcp_conformance.profiles.client.permitted_codes import is_above_limit
+from xmcp_conformance.profiles.client.trace import Said
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, Turn
+from xmcp_conformance.profiles.client.trace_model import IN_FAILED, Chat, ModelCall, Turn
 
 from .displays import display_of
 
@@ -121,7 +121,7 @@ def _failed_before_a_crash(turn: Turn) -> ModelCall | None:
     for call in turn.calls:
         last = call.attempts[-1] if call.attempts else None
         unsent = last is None and not call.meta and (not call.offered or call.arguments is None)
-        if unsent or (last is not None and (last.outcome == "error" or last.transport_failed)):
+        if unsent or (last is not None and (last.outcome in ("error", "outside") or last.transport_failed)):
             return call
     return None
 
@@ -150,6 +150,46 @@ _CODES: Final[Mapping[str, str]] = {
     "rate_limit": "RATE_LIMIT",
 }
 """The code of a failed chat for what became of the last request to a model (section 11.7)."""
+
+
+@check("XMCP-CLI-133", profile="client")
+def _stop_reason_is_that_of_its_row(trace: TraceIndex) -> Observations:
+    """Judge the rows that no limit, no vendor and no failure is about: those are judged by other sentences."""
+    for chat in trace.chats.values():
+        reason, asked_last = chat.stop_reason, chat.asks[-1][1].ask if chat.asks else None
+        if reason is None or chat.cancelled is not None or is_unanswered(chat):
+            continue
+        if chat.failed and chat.failed[-1][1].ask == asked_last:
+            if not chat.failed[-1][1].stalls:
+                seen = f"the chat ended with {quoted(reason)}, and the model could not be asked"
+                yield either("XMCP-CLI-133", reason == "timeout", seen, "a failure", where=chat.ended_at)
+            continue
+        if not chat.turns or chat.turns[-1].next is not chat.ended:
+            continue
+        turn = chat.turns[-1]
+        if turn.said.finish in ("length", "content_filter") and not turn.calls:
+            continue  # XMCP-CLI-071
+        wanted = _row_of(trace, turn)
+        if wanted is not None and not (reason == "timeout" and _limit_is_met(trace, turn, reason)):
+            seen = f"the chat ended with {quoted(reason)}, and {_WHY[wanted]}"
+            yield either("XMCP-CLI-133", reason == wanted, seen, wanted, where=chat.ended_at)
+
+
+def _row_of(trace: TraceIndex, turn: Turn) -> str | None:
+    """Return the stop reason of a chat that ended after a turn, by what the turn has; `None` where a limit decides."""
+    if not turn.calls:
+        return "stop" if turn.said.text.strip() else "empty"
+    if not is_known(turn) or turn.cut or any(call.meta and call.name == CLARIFY for call in turn.calls):
+        return None  # XMCP-CLI-085
+    return "display" if trace.setup.display == "exit" and shows_everything(turn) else None
+
+
+_WHY: Final[Mapping[str, str]] = {
+    "stop": "the model had answered",
+    "empty": "the model had said nothing",
+    "display": "the person was shown the answer",
+}
+"""What is so where a stop reason is the right one."""
 
 
 @check("XMCP-CLI-133", profile="client")
@@ -204,13 +244,17 @@ def _turn_limit(trace: TraceIndex) -> Observations:
 
 @check("XMCP-CLI-071", profile="client")
 def _limit_named(trace: TraceIndex) -> Observations:
+    limit = trace.setup.chat_timeout
     for chat in trace.chats.values():
+        if chat.stop_reason is not None and stalled_answer(chat) is not None and limit is not None:
+            seen = f"the chat ended with {chat.stop_reason} while the model was silent"
+            yield either("XMCP-CLI-071", chat.stop_reason == "timeout", seen, "timeout", where=chat.ended_at)
         if chat.ended is None or not chat.turns or chat.cancelled is not None:
             continue
         turn, reason = chat.turns[-1], chat.stop_reason
         if turn.next is not chat.ended or chat.ended.failure in ("provider", "quota", "cancelled"):
             continue
-        if turn.said.finish is not None and not turn.calls:
+        if turn.said.finish in ("length", "content_filter") and not turn.calls:
             yield either("XMCP-CLI-071", reason == turn.said.finish, str(reason), turn.said.finish, where=chat.ended_at)
         elif turn.calls:
             yield from _of_limit(trace, chat, turn)
@@ -244,25 +288,12 @@ def _was_ended(trace: TraceIndex, turn: Turn, call: ModelCall) -> bool:
     return last is not None and last.outcome == "cancelled" and own_time > trace.time(turn.next_at) + trace.instant
 
 
-@check("XMCP-CLI-072", profile="client")
-def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
-    for chat in trace.chats.values():
-        if chat.ended is None or not chat.ended.result:
-            continue
-        answer = chat.ended.result.get("answer")
-        if not answer or not isinstance(answer, str) or is_unanswered(chat):
-            yield obeyed("XMCP-CLI-072", where=chat.ended_at)
-            continue
-        texts = [turn.said.text for turn in chat.turns]
-        own = [*texts, "".join(texts), *(q for turn in chat.turns for q in said_to(turn, CLARIFY, "question"))]
-        ok = answer.strip() in [text.strip() for text in own]
-        if chat.stop_reason == "timeout":  # what had come by then of an answer that was under way
-            ok = ok or any(said.text.strip().startswith(answer.strip()) for _, said in chat.failed)
-        yield either("XMCP-CLI-072", ok, f"the answer `{quoted(answer)}`", "a text of the model", where=chat.ended_at)
-
-
-def _said(answer: str) -> str:
-    return f"the answer `{quoted(answer)}`" if answer else "no answer"
+def stalled_answer(chat: Chat) -> Said | None:
+    """Return the answer that was under way when a chat ended, and of which nothing more came; `None`: there is none."""
+    if not chat.failed or not chat.asks or chat.cancelled is not None:
+        return None
+    said = chat.failed[-1][1]
+    return said if said.stalls and said.ask == chat.asks[-1][1].ask else None
 
 
 def is_unanswered(chat: Chat) -> bool:
@@ -271,91 +302,52 @@ def is_unanswered(chat: Chat) -> bool:
     return bool(chat.asks) and chat.asks[-1][1].ask not in answered
 
 
-@check("XMCP-CLI-124", profile="client")
-def _answer_of_the_stop_reason(trace: TraceIndex) -> Observations:
-    for chat in trace.chats.values():
-        if chat.ended is None or not chat.ended.result or not chat.turns:
-            continue
-        under_way = chat.turns[-1].next is chat.ended and bool(chat.turns[-1].calls)
-        if chat.stop_reason not in _ANSWERS and not (chat.stop_reason == "timeout" and under_way):
-            continue
-        # Where it is no text of the model at all, another check judges it.
-        said = [turn.said.text.strip() for turn in chat.turns]
-        given = chat.ended.result.get("answer")
-        answer = str(given or "").strip()
-        if answer and answer not in said:
-            continue
-        wanted = said[-1] if _ANSWERS.get(chat.stop_reason) else ""
-        if not wanted and not answer:
-            yield either("XMCP-CLI-124", given is None, "an empty text as the answer", "`null`", where=chat.ended_at)
-            continue
-        seen = f"{_said(answer)} of a chat that ended with {chat.stop_reason}"
-        expected = f"`{quoted(wanted)}`, the text of the last turn" if wanted else "no answer"
-        yield either("XMCP-CLI-124", answer == wanted, seen, expected, where=chat.ended_at)
-
-
-_ANSWERS = {
-    "stop": True,
-    "display": False,
-    "max_turns": True,
-    "length": True,
-    "content_filter": True,
-    "empty": False,
-}
-"""Whether the text of the last turn is the `answer`, by the stop reason; other checks judge that of the others."""
-
-
 @check("XMCP-CLI-073", profile="client")
 def _history_after_failure(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or chat.ended.failure not in ("provider", "quota"):
             continue
-        history = chat.ended.history
-        texts = [text_of(message) for message in history if message.get("role") == "user"]
-        wanted = [text_of(m) for m in chat.began.history if m.get("role") == "user"] + [chat.began.query] * bool(
-            chat.asks
-        )
         shortened = any(said_to(turn, SUMMARIZE, "summary") for turn in chat.turns)
-        lost = [] if shortened else [text for text in wanted if not any(text in held for held in texts)]
-        asked = [[_name(c) for c in calls_of(m)] for m in history if calls_of(m)]
-        turns = [turn.calls for turn in chat.turns if turn.calls]
-        kept = asked[len(asked) - len(turns) :]
-        missing = not shortened and not (len(kept) == len(turns) and all(map(_has_calls_of_turn, kept, turns)))
-        seen = (
-            f"a history without `{quoted(lost[0])}`"
-            if lost
-            else f"a history of {len(history)} messages, without a turn"
-        )
-        yield either("XMCP-CLI-073", not (lost or missing), seen, "the history up to there", where=chat.ended_at)
+        told = [(at, m) for at, to, m in chat.histories if at > chat.began_at and to == IN_FAILED]
+        for at, history in [(chat.ended_at, chat.ended.history), *told]:
+            lost = None if shortened else _lost(chat, history)
+            seen = f"a history of {len(history)} messages, {lost}"
+            yield either("XMCP-CLI-073", lost is None, seen, "the history up to there", where=at)
+
+
+def _lost(chat: Chat, history: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return what a history lacks of a chat up to its failure, or has of what broke off; `None`: nothing.
+
+    A client can write messages of the application anew, in parts for example, and can mend calls without an answer.
+    """
+    query = [{"role": "user", "content": chat.began.query}] * bool(chat.asks)
+    for message in [*chat.began.history, *query]:
+        role, text = message.get("role"), text_of(message)
+        if role != "tool" and not any(m.get("role") == role and text in text_of(m) for m in history):
+            return f"without `{quoted(text)}`"
+    asked = [[_name(c) for c in calls_of(m)] for m in history if calls_of(m)]
+    turns = [turn for turn in chat.turns if turn.calls]
+    kept = asked[len(asked) - len(turns) :]
+    if not (len(kept) == len(turns) and all(map(_has_calls_of_turn, kept, (turn.calls for turn in turns)))):
+        return "without a turn"
+    contents = {str(m.get("tool_call_id")): text_of(m) for m in history if m.get("role") == "tool"}
+    for call in (call for turn in turns if turn.went_on for call in turn.calls):
+        if call.id and call.content is not None and contents.get(call.id, call.content) != call.content:
+            return f"with another answer to {call}"
+    said = [turn.said.text.strip() for turn in chat.turns]
+    own = [text_of(m).strip() for m in history if m.get("role") == "assistant" and m not in chat.began.history]
+    void = {failed.text.strip() for _, failed in chat.failed} - {*said, ""}
+    left = next((text for text in own if text in void), None)
+    return None if left is None else f"with `{quoted(left)}`, which broke off"
 
 
 def _has_calls_of_turn(names: Sequence[str], calls: Sequence[ModelCall]) -> bool:
-    """Return whether a message has these calls; names that no vendor accepts can be others there."""
-    same_names = all(name == call.name or not is_legal(call.name) for name, call in zip(names, calls, strict=False))
+    """Return whether a message has these calls; names that no tool has can be others there (section 11.11)."""
+    pairs = zip(names, calls, strict=False)
+    same_names = all(name == call.name or not (is_legal(call.name) and call.offered) for name, call in pairs)
     return len(names) == len(calls) and same_names
 
 
 def _name(call: Mapping[str, object]) -> str:
     function = call.get("function")
     return str(function.get("name")) if isinstance(function, Mapping) else ""
-
-
-@check("XMCP-CLI-085", profile="client")
-def _question_ends_the_chat(trace: TraceIndex) -> Observations:
-    for turn in trace.turns:
-        questions = said_to(turn, CLARIFY, "question")
-        refused = any(call.meta and call.name == CLARIFY and is_above_limit(trace, call) for call in turn.calls)
-        if not questions or refused or turn.cut or not is_known(turn):
-            continue
-        if turn.went_on:
-            yield broken(
-                "XMCP-CLI-085",
-                "the model was asked again after its question",
-                "the end of the chat",
-                where=turn.next_at,
-            )
-        elif turn.chat.ended is not None and turn.chat.ended.result is not None:
-            answer = str(turn.chat.ended.result.get("answer") or "")
-            ok = any(question in answer for question in questions)
-            seen = f"the chat ended with {_said(answer)}"
-            yield either("XMCP-CLI-085", ok, seen, f"`{quoted(questions[0])}`", where=turn.next_at)

@@ -9,6 +9,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import strings_of
+from xmcp_conformance.profiles.client.trace import Said
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Attempt, Chat, ModelCall
 
@@ -57,6 +58,8 @@ def _received_text_counted(trace: TraceIndex) -> Observations:
             for one in same
             for at, said in one.failed
         ]
+        uncounted = [turn for one in same for turn in one.turns if turn.said.tokens is None]
+        failed += [(turn.next_at, len(_written(turn.said)) // _BYTES_PER_TOKEN) for turn in uncounted]
         said = [(turn.said_at, turn.said.tokens or 0) for one in same for turn in one.turns]
         ends = [*(at for at, _ in chat.asks), chat.ended_at]
         for at in ends:
@@ -69,6 +72,12 @@ def _received_text_counted(trace: TraceIndex) -> Observations:
                     yield either("XMCP-CLI-115", not asked, seen, f"no request at {quota}", where=at)
                 else:
                     yield obeyed("XMCP-CLI-115", where=at)
+
+
+def _written(said: Said) -> bytes:
+    """Return all that the model wrote in an answer, its calls among it."""
+    parts = [said.text, *(str(call.get(name) or "") for call in said.calls for name in ("name", "arguments"))]
+    return "".join(parts).encode("utf-8", "replace")
 
 
 def _request_ended(chat: Chat, said_at: int) -> int:
@@ -94,7 +103,11 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
             continue
         since = max(call.turn.said.time, _other_ended(call, waiting)) + trace.instant
         meanwhile = [one for one in granted[:place] if _begun(trace, one[1], one[0]) > since]
-        own = sum(other == tenant for _, _, other in meanwhile)
+        own = sum(other == tenant for _, _, other in meanwhile) + sum(
+            since < attempt.begun < waiting.begun
+            for attempt, other in begun
+            if other is not None and other.sent[0] is not attempt and other.turn.chat.began.tenant == tenant
+        )  # a later attempt can have taken the turn of its tenant
         others = Counter(other for _, _, other in meanwhile if other != tenant)
         if others and trace.running(waiting.at) + 1 >= limit:
             whose, most = others.most_common(1)[0]

@@ -28,10 +28,14 @@ def _names(asked: Asked) -> list[str]:
 
 def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
     """Return the tools that existed since the chat began: a chat may learn of new and removed tools later."""
+    lists_before = trace.lists_between(0, at)
     settled = [
-        at for at, _ in trace.lists_between(0, at) if at < began and trace.time(at) < trace.time(began) - trace.instant
+        trace.used_from[at]
+        for at, _ in lists_before
+        if at < began and trace.time(at) < trace.time(began) - trace.instant
     ]
-    moments = [settled[-1] + 1 if settled else 0] + [i + 1 for i, _ in trace.lists_between(0, at) if i not in settled]
+    later = [trace.used_from[at] for at, _ in lists_before[len(settled) :]]
+    moments = [settled[-1] + 1 if settled else 0, *(one + 1 for one in later)]
     lists = [{key_of(tool): tool for tool in trace.tools_at(moment)} for moment in moments]
     reached = [place for place in lists[0] if trace.setup.servers[place[0]].reachable]
     return [lists[-1][place] for place in reached if all(place in one for one in lists)]
@@ -140,7 +144,7 @@ def _turn_keeps_its_tools(trace: TraceIndex) -> Observations:
                 continue
             if call.attempts:
                 yield obeyed("XMCP-CLI-096", where=call.attempts[0].at)
-            elif not call.succeeded:
+            elif not call.succeeded and turn.made_for(call) is None:
                 seen = f"{call} is answered by {call.code}, for the tool has changed"
                 yield either(
                     "XMCP-CLI-096",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -50,7 +50,13 @@ class CommandAdapter:
     """Starts the client of a program once. Use it in an `async with` block: the hosts live as long as that."""
 
     def __init__(
-        self, program: Program, limits: Limits, era: Era = "both", first: int = 0, refused: list[str] | None = None
+        self,
+        program: Program,
+        limits: Limits,
+        era: Era,
+        first: int,
+        refused: list[str],
+        started: Callable[[], Awaitable[None]],
     ) -> None:
         """Use a program.
 
@@ -61,6 +67,7 @@ class CommandAdapter:
             first: of `both`, odd where the first server knows the handshake alone.
             refused: gets what a person should know of each chat that the program refused, and of the first few
                 requests that the suite's servers refused.
+            started: runs when the program has answered to `start`.
         """
         self._program, self._limits, self._era, self._first = program, limits, era, first
         self._hosts = AsyncExitStack()
@@ -68,7 +75,8 @@ class CommandAdapter:
         self._chats: set[str] = set()
         self.crashes: list[str] = []
         """What a person should know of each chat that ended with an exception."""
-        self._told = [] if refused is None else refused
+        self._told = refused
+        self._started = started
 
     async def __aenter__(self) -> CommandAdapter:
         return self
@@ -97,7 +105,7 @@ class CommandAdapter:
         for number, (server, known) in enumerate(zip(servers, setup.servers, strict=True)):
             own = self._host()
             handshake = self._era == "handshake" or (self._era == "both" and (self._first + number) % 2 == 1)
-            wire = None if not known.xmcp else "plain" if known.plain else "always"
+            wire = None if not known.xmcp else "plain" if known.plain else "" if number % 2 else "always"
             app = server_app(
                 f"server{number}", server, own.cut, partial(self._refused, number), wire=wire, handshake=handshake
             )
@@ -119,6 +127,7 @@ class CommandAdapter:
             ],
             servers=addresses,
         )
+        await self._started()
         if "refused" in answer:
             why = redacted(answer["refused"])
             self._told.append(f"the client refused to start: {quoted(why)}")
@@ -163,6 +172,7 @@ class _Client:
                 history=request.history,
                 tenant=request.tenant,
                 events=request.events,
+                **({"params": request.params} if request.params else {}),
             )
         )
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
@@ -52,7 +53,7 @@ class Driving:
         progress: is told in words how far it is.
     """
 
-    jobs: int = 8
+    jobs: int = 16
     limits: Limits = field(default_factory=Limits)
     environment: CommandEnvironment = OURS
     era: Era = "both"
@@ -181,6 +182,8 @@ class _Crew:
         self._command, self._driving, self._number = command, driving, number
         self._seen: dict[str, _Seen] = {}
         self._faults = self._done = 0
+        self._starting = asyncio.Semaphore(os.cpu_count() or 1)
+        """Held by programs that start: many at the same time would be late with their first answers."""
 
     async def run(self, scenarios: Mapping[str, Scenario], first: Program) -> dict[str, _Seen]:
         """Return what the scenarios showed, in their order; a scenario that was not run is left out."""
@@ -233,11 +236,14 @@ class _Crew:
         """Run a scenario; return the program, unless it is of no more use, and what was seen."""
         recorder, fault, late = Recorder(asyncio.get_running_loop().time()), "", False
         refused: list[str] = []
+        turn = AsyncExitStack()
         try:
             if program is None:
+                await turn.enter_async_context(self._starting)
                 program = await Program.started(self._command, self._driving.limits.start, self._driving.environment)
             first = crc32(name.encode())
-            async with CommandAdapter(program, self._driving.limits, self._driving.era, first, refused) as adapter:
+            driving = self._driving
+            async with CommandAdapter(program, driving.limits, driving.era, first, refused, turn.aclose) as adapter:
                 await drive(recorder, scenario, adapter, one_connection=False)
             fault = "; ".join(adapter.crashes)
         except (ProgramFault, OSError, RuntimeError) as failed:
@@ -246,6 +252,8 @@ class _Crew:
             if program is not None:
                 await program.end()
                 program = None
+        finally:
+            await turn.aclose()
         return program, _Seen(
             Trace(described(scenario.setup), recorder.records, PRECISION), fault, "; ".join(refused), late
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -123,7 +123,8 @@ async def _streamed(answer: ModelAnswer, head: Json, request: Request, cut: Cut)
             cut(request.scope["client"])
             await _for_ever()
         for index, call in enumerate(answer.calls):
-            yield _chunk(head, {"tool_calls": [{"index": index, **_call(call)}]})
+            for part in _parts(_call(call)):
+                yield _chunk(head, {"tool_calls": [{"index": index, **part}]})
         yield _chunk(head, {}, _finish(answer))
         if answer.tokens is not None:
             yield _event({**head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer.tokens)})
@@ -167,6 +168,19 @@ def _chunk(head: Json, delta: Mapping[str, Any], finish: str | None = None) -> s
 def _call(call: Mapping[str, str]) -> dict[str, Any]:
     function = {"name": call["name"], "arguments": call["arguments"]}
     return {"id": call["id"], "type": "function", "function": function}
+
+
+def _parts(call: Json) -> Iterator[Json]:
+    """Yield a call in the parts in which vendors send it: what is called, then the arguments in pieces."""
+    arguments = call["function"]["arguments"]
+    yield {**call, "function": {**call["function"], "arguments": ""}}
+    size = max(1, -(-len(arguments) // _PIECES))
+    for start in range(0, len(arguments), size):
+        yield {"function": {"arguments": arguments[start : start + size]}}
+
+
+_PIECES: Final = 3
+"""Number of pieces in which the arguments of a call come."""
 
 
 def _finish(answer: ModelAnswer) -> str:

@@ -12,10 +12,17 @@ import mcp_types
 from mcp import MCPError
 from mcp.server.lowlevel.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.adapter import ConnectionLost, Declaration, ProtocolError, ToolServer
+from xmcp_conformance.profiles.client.adapter import (
+    ConnectionLost,
+    Declaration,
+    Json,
+    OutsideProtocol,
+    ProtocolError,
+    ToolServer,
+)
 from xmcp_conformance.profiles.client.observer import NEVER
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -25,6 +32,12 @@ _REFUSED: Final = 400
 """The least HTTP status of a refusal."""
 _KEPT: Final = 65_536
 """Bytes of a request, and of its answer, that are looked at."""
+
+
+_INSTEAD: Final = "xmcp.instead"
+"""The member of the scope of a request with what is answered in place of the result."""
+_PAGE: Final = 3
+"""Number of tools in a page of a list."""
 
 
 def server_app(
@@ -37,13 +50,21 @@ def server_app(
         server: what it does.
         cut: breaks the connection of a client.
         refused: is told which request was refused, and why.
-        wire: the wire that it announces; `None` where it does not announce the extension.
+        wire: the wire that it announces, or empty where the announcement says nothing; `None` where there is none.
         handshake: whether it is of the era of the handshake, and knows no other.
     """
 
-    async def list_tools(context: Any, _params: Any) -> mcp_types.ListToolsResult:
+    async def list_tools(context: Any, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         server.learn(_declaration(context))
-        return mcp_types.ListToolsResult.model_validate({"tools": await server.list_tools()})
+        tools = await server.list_tools()
+        cursor = (params.cursor if params is not None else None) or "0"
+        if cursor not in map(str, range(0, len(tools) + 1, _PAGE)):
+            raise MCPError(mcp_types.INVALID_PARAMS, f"There is no page {quoted(cursor)} of this list.")
+        begin = int(cursor)
+        page: Json = {"tools": tools[begin : begin + _PAGE]}
+        if begin + _PAGE < len(tools):
+            page["nextCursor"] = str(begin + _PAGE)
+        return mcp_types.ListToolsResult.model_validate(page)
 
     async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         server.learn(_declaration(context))
@@ -51,14 +72,19 @@ def server_app(
             return mcp_types.CallToolResult.model_validate(await server.call_tool(params.name, params.arguments or {}))
         except ProtocolError as error:
             raise MCPError(error.code, str(error)) from error
+        except OutsideProtocol as answered:
+            context.request.scope[_INSTEAD].append(answered)
+            return mcp_types.CallToolResult(content=[])
         except ConnectionLost:
             cut(context.request.scope["client"])
             await asyncio.sleep(NEVER)
             raise
 
     made = _Announcing(name, version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    # Else the library lists the tools itself at each call, which would count as a list that the client asked for.
+    made.get_tool_input_schema = lambda _name: None
     made.wire = wire
-    app = _TellsRefusals(made.streamable_http_app(), refused)
+    app = _AnswersOutside(_TellsRefusals(made.streamable_http_app(), refused))
     return _OfTheHandshake(app) if handshake else app
 
 
@@ -117,6 +143,44 @@ def _members(body: bytearray) -> dict[str, Any]:
     return {}
 
 
+class _AnswersOutside:
+    """Answers a call with an HTTP status and a page where the server does so, in place of the result it would send.
+
+    So the beginning of the answer to each request waits for the first piece of it.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        instead: list[OutsideProtocol] = []
+        begin: Any = None
+        replaced = False
+
+        async def said(message: Any) -> None:
+            nonlocal begin, replaced
+            if replaced:
+                return
+            if message["type"] == "http.response.start":
+                begin = message
+                return
+            if begin is not None and (message.get("body") or not message.get("more_body")):
+                replaced = bool(instead)
+                if replaced:
+                    page = PlainTextResponse(instead[0].page, status_code=instead[0].status)
+                    await page(scope, receive, send)
+                    return
+                await send(begin)
+                begin = None
+            if begin is None:
+                await send(message)
+
+        await self._app({**scope, _INSTEAD: instead}, receive, said)
+
+
 class _OfTheHandshake:
     """Refuses requests of the stateless era as servers of before do, which do not know that version of MCP."""
 
@@ -144,4 +208,6 @@ class _Announcing(Server[Any]):
         if self.wire is None:
             return capabilities
         place = "experimental" if named.get("protocol_version") is None else "extensions"
-        return capabilities.model_copy(update={place: {EXTENSION_ID: {"versions": [VERSION], "wire": self.wire}}})
+        # Whatever the value of the entry is, the server has announced the extension (section 6.1).
+        said = {"versions": [VERSION], "wire": self.wire} if self.wire else {}
+        return capabilities.model_copy(update={place: {EXTENSION_ID: said}})

@@ -7,11 +7,10 @@ from typing import Final
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.server.clients import LEAST
 from xmcp_conformance.profiles.server.exchange import Exchange, Twin
 from xmcp_conformance.reader import Document
 
-LEAST: Final = 4096
-"""The smallest `maxBytes`, in bytes: the size into which every error fits."""
 _TOO_LARGE: Final = "RESULT_TOO_LARGE"
 
 

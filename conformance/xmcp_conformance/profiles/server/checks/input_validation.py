@@ -36,6 +36,8 @@ def error_of_invalid_call(call: ToolCall, error: ErrorElement) -> Observations:
     if call.intent is Intent.UNKNOWN_TOOL:
         yield either("XMCP-ERR-022", error.code == "UNKNOWN_TOOL", f"the code `{quoted(error.code)}`", "`UNKNOWN_TOOL`")
     if call.intent is Intent.INVALID:
+        if call.forged and error.code == "FORBIDDEN_PARAM_OVERRIDE":
+            return  # where the policy refuses what only the server fills in, that comes before the rest (section 5.3)
         refused = error.code == "VALIDATION_FAIL"
         yield either("XMCP-ERR-020", refused, f"the code `{quoted(error.code)}`, for {call.fault}", "`VALIDATION_FAIL`")
         if refused and (named := refused_arguments(error)) is not None:

@@ -1,0 +1,1 @@
+"""The eleventh set of codecs that the suite has not seen."""

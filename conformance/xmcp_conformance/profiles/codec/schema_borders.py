@@ -1,0 +1,109 @@
+"""Values that break one keyword of a schema each, at its border: found by a walk over the schema, not by chance."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Final
+
+from xmcp_conformance.reader.schemas import schema, validator
+
+Node = dict[str, Any]
+Around = Callable[[Any], Any]
+"""Puts a value into the whole one, at the place that a node of the schema is about."""
+
+_OF_TYPES: Final = {"string": "x", "number": 1.5, "boolean": True, "array": [0], "object": {"a": 0}}
+_STRINGS: Final = ("x", "https://a", "A", "", "text")
+_NO_MATCHES: Final = ("", " ", "é", "a\n", "A-", "http:/a", "~2", "HTTPS://a", "x" * 64)
+
+
+@cache
+def broken(name: str) -> tuple[Any, ...]:
+    """Return values that the schema of that name does not allow, each of which breaks one keyword of it."""
+    whole = schema(name)
+    some = _broken(whole, whole, lambda value: value, depth=0)
+    found = {json.dumps(value, sort_keys=True): value for value in some if not validator(name).is_valid(value)}
+    return tuple(found.values())
+
+
+def _broken(node: Node, whole: Node, around: Around, depth: int) -> Iterator[Any]:
+    """Yield the values for a node and all below it; a schema within itself is walked once."""
+    if "$ref" in node:
+        depth += node["$ref"] == "#"
+        if depth < 2:
+            yield from _broken(_resolved(node, whole), whole, around, depth)
+        return
+    yield from (around(value) for value in _beyond(node, whole))
+    right = _right(node, whole)
+    for member in node.get("properties", ()):
+        inside = _with(right, member, around)
+        if member in node.get("required", ()):
+            yield around({key: value for key, value in right.items() if key != member})
+        yield from _broken(node["properties"][member], whole, inside, depth)
+    if isinstance(more := node.get("additionalProperties"), dict):
+        yield from _broken(more, whole, lambda value: around({"a": value}), depth)
+    if "items" in node:
+        yield from _broken(node["items"], whole, lambda value: around([value]), depth)
+    for choice in node.get("oneOf", ()):
+        yield from _broken(choice, whole, around, depth)
+    for rule in () if depth else node.get("allOf", ()):
+        kinds = rule["if"]["properties"]["type"]
+        for kind in kinds.get("enum", [kinds.get("const")]):
+            payload = _with({"type": kind}, "payload", around)
+            yield from _broken(rule["then"]["properties"]["payload"], whole, payload, depth)
+    if "propertyNames" in node:
+        yield from (around({member: "x"}) for member in ("later", "Error_id", "acme/", "/a", "a b/c", ""))
+
+
+def _beyond(node: Node, whole: Node) -> Iterator[Any]:
+    """Yield values that the node itself does not allow."""
+    if "type" in node:
+        allowed = {node["type"]} if isinstance(node["type"], str) else {*node["type"]}
+        yield from (value for kind, value in _OF_TYPES.items() if kind not in allowed)
+    if "enum" in node:
+        yield from ("x", node["enum"][0].upper(), 0)
+    if "maxLength" in node:
+        yield "x" * (node["maxLength"] + 1)
+    if "minLength" in node:
+        yield ""
+    if "pattern" in node:
+        yield from (text for text in _NO_MATCHES if not re.search(node["pattern"].replace("$", r"\Z"), text))
+    if "maximum" in node:
+        yield node["maximum"] + 1
+    if "minimum" in node:
+        yield node["minimum"] - 1
+    if "exclusiveMinimum" in node:
+        yield node["exclusiveMinimum"]
+    if "maxItems" in node:
+        yield [_right(node["items"], whole)] * (node["maxItems"] + 1)
+    if node.get("uniqueItems"):
+        yield [_right(node["items"], whole)] * 2
+
+
+def _with(right: Node, member: str, around: Around) -> Around:
+    return lambda value: around({**right, member: value})
+
+
+def _resolved(node: Node, whole: Node) -> Node:
+    found: Any = whole
+    for step in node.get("$ref", "#").split("/")[1:]:
+        found = found[step]
+    return found if "$ref" in node else node
+
+
+def _right(node: Node, whole: Node) -> Any:
+    """Return a small value that a node allows."""
+    node = _resolved(node, whole)
+    if "oneOf" in node:
+        return _right(node["oneOf"][0], whole)
+    if "enum" in node:
+        return node["enum"][0]
+    kind = node.get("type", "object")
+    kind = kind if isinstance(kind, str) else "string" if "string" in kind else kind[0]
+    if kind == "string":
+        return next(text for text in _STRINGS if re.search(node.get("pattern", ""), text))
+    if kind == "object":
+        return {member: _right(node["properties"][member], whole) for member in node.get("required", ())}
+    return {"array": [], "boolean": True}.get(kind, 100)
