@@ -54,6 +54,15 @@ export function jsonOf(text: string): unknown {
   }
 }
 
+/** Whether two values are the same as JSON, in which the members of an object have no order. */
+export const isSame = (one: unknown, other: unknown): boolean =>
+  Array.isArray(one) && Array.isArray(other) ?
+    one.length === other.length && one.every((item, place) => isSame(item, other[place]))
+  : isObject(one) && isObject(other) ?
+    Object.keys(one).length === Object.keys(other).length &&
+    Object.entries(one).every(([name, value]) => Object.hasOwn(other, name) && isSame(value, other[name]))
+  : stringify(one) === stringify(other)
+
 /** Whether each text in a value is one: half of a surrogate pair is none. */
 const isWellFormed = (value: unknown): boolean =>
   typeof value === "string" ? value.isWellFormed()

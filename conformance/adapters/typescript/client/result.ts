@@ -2,7 +2,7 @@
 import { DecodeError, EncodeError, decode, isEnvelope } from "../codec.ts"
 import { documentWithin, write, type Values } from "./documents.ts"
 import { isCode, isRetryable, ownError, usableError, type ToolError } from "./errors.ts"
-import { asNumber, doubles, isBlank, isObject, jsonOf, objectAt, stringify, type JsonObject } from "./json.ts"
+import { asNumber, doubles, isBlank, isObject, isSame, jsonOf, objectAt, stringify, type JsonObject } from "./json.ts"
 import { PREFIX } from "../server/schemas.ts"
 
 /** What came of a call. */
@@ -105,7 +105,7 @@ function repeats(data: unknown, text: string): boolean {
   if (typeof data === "string") return data.includes(text)
   if (typeof data !== "object" || data === null) return false
   const value = jsonOf(text)
-  if (typeof value === "object" && value !== null && stringify(value) === stringify(data)) return true
+  if (typeof value === "object" && value !== null && isSame(value, data)) return true
   if (Array.isArray(data)) return data.some((item) => repeats(item, text))
   return isObject(data) && Object.entries(data).some(([name, item]) => name.includes(text) || repeats(item, text))
 }

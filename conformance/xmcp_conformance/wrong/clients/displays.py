@@ -251,6 +251,18 @@ def the_model_reads_it_in_the_data_that_stand_for_a_text(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-MCP-045", profile="client")
+def the_model_reads_it_in_the_data_in_another_order(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    card = '{"name":"Cy","card":"4711"}' if wrong else '{"name":"Cy","card":"0815"}'
+    s.answered(s.called(), None, for_user=card, structured={"of": {"card": "4711", "name": "Cy"}})
+    s.reply(content=result('{"of":{"card":"4711","name":"Cy"}}'))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": card}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
 def the_model_reads_it_beside_words_of_the_server_that_have_it_too(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), f"The person reads: {THANKS}", for_user=THANKS)

@@ -338,10 +338,10 @@ class ToolTurn:
         return reported
 
     async def _notify(self, name: str, hook: Any, value: Any) -> None:
-        history = self._history_for_callbacks()
+        history = await self._history_for_callbacks()
         await notify(name, hook, self._scope.log, value, history, deadline=self._scope.deadline)
 
-    def _history_for_callbacks(self) -> list[dict[str, Any]]:
+    async def _history_for_callbacks(self) -> list[dict[str, Any]]:
         """Return the history at this moment. The list is new each time; the messages in it are copies.
 
         A callback may change them, so that they are not those of the chat. The callbacks of a turn share them: copies
@@ -349,11 +349,13 @@ class ToolTurn:
         """
         first = len(self._history) + 1
         if self._shown is None:
-            self._shown = messages.copied([*self._history, *self.messages])
-        else:
-            for index in self._not_shown:
-                if (outcome := self.outcomes[index]) is not None:
-                    self._shown[first + index] = messages.tool_message(outcome.call, outcome.content)
+            self._not_shown.clear()
+            made = self.messages
+            await asyncio.sleep(0)  # of very many calls, to write the messages takes as long as to copy them
+            self._shown = messages.copied([*self._history, *made])
+        for index in self._not_shown:
+            if (outcome := self.outcomes[index]) is not None:
+                self._shown[first + index] = messages.tool_message(outcome.call, outcome.content)
         self._not_shown.clear()
         return list(self._shown)
 

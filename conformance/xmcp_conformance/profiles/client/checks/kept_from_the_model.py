@@ -78,10 +78,35 @@ def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
         given, data = _given_to_the_model(trace, call), _data_instead_of_text(call.turn.chat)
         wanted = [text] if len(text) <= _LEAST_PART else [text, *_parts_of(text)]
         held = ((at, one) for at, asked in later for one in wanted if _is_held(asked, one, given, data))
-        found, text = next(held, (None, text))
+        found, text = next(held, (call.turn.next_at if _is_read_in_the_data(call, text) else None, text))
         at = call.turn.next_at if found is None else found
         seen = f"the model got `{quoted(text)}`, which was for the user alone, in the answer to {call}"
         yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
+
+
+def _is_read_in_the_data(call: ModelCall, text: str) -> bool:
+    """Return whether the model got the data of a call, an object or a list of which a text is the JSON (section 6.4).
+
+    Elsewhere the data of a call are read by their texts alone: what else two of them have in common can be by chance.
+    """
+    answer, said = call.answer, call.reply.llm_output if call.reply is not None else None
+    if answer is None or answer.text or not said:
+        return False
+    try:
+        wanted, (value, _) = json.loads(text), json.JSONDecoder().raw_decode(said.lstrip())
+    except (ValueError, RecursionError):
+        return False
+    return same(value, answer.structured) and any(same(wanted, one) for one in _containers(value))
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    """Yield each object and list in a value, itself included."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, (dict, list)):
+            yield one
+            pending += one.values() if isinstance(one, dict) else one
 
 
 def _given_to_the_model(trace: TraceIndex, shown: ModelCall) -> list[str]:
