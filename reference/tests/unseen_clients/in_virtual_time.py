@@ -1,7 +1,7 @@
 """Judge one of the clients in virtual time, in which no scenario has to be waited for.
 
-`python -m unseen_clients.in_virtual_time PACKAGE NAME [SCENARIO]` writes the ids that it breaks in all scenarios, or in
-one, as a JSON list.
+`python -m unseen_clients.in_virtual_time PACKAGE NAME [SCENARIO]` writes the ids that it breaks in all scenarios that
+`xmcp check client` runs, or in one, as a JSON list.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import sys
 
 from support.ai_client_adapter import observe
 
+from xmcp_conformance.profiles.client.drawn_scenarios import SEED, drawn_scenarios
+from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.judge import violations
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 
@@ -21,8 +23,9 @@ def main() -> None:
     package, name, *only = sys.argv[1:]
     entries = {entry.name: entry for entry in importlib.import_module(f"{package}.entries").ENTRIES}
     entries[name].change()
+    scenarios = {**SCENARIOS, **drawn_scenarios(len(ABOUT), SEED)}
     broken: set[str] = set()
-    for scenario in map(SCENARIOS.__getitem__, only or SCENARIOS):
+    for scenario in map(scenarios.__getitem__, only or scenarios):
         try:
             broken.update(one.requirement for one in violations(observe(scenario)))
         except AssertionError:

@@ -101,7 +101,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "credentials_refused": Row(
         "AUTH_REQUIRED",
-        "The server {server} refused the credentials that the application has for it: it has not run the tool.",
+        "The server {server} refused the credentials that the application has for it.",
         "none",
     ),
     "no_connection_free": Row(

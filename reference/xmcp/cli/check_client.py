@@ -21,7 +21,7 @@ from xmcp_conformance.profiles.client.command.adapter import Era, Limits
 from xmcp_conformance.profiles.client.command.check_by_url import check_by_url
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.program import SCHEMA
-from xmcp_conformance.profiles.client.drawn_scenarios import MOST_DRAWN, drawn_scenarios, of_name
+from xmcp_conformance.profiles.client.drawn_scenarios import MOST_DRAWN, SEED, drawn_scenarios, of_name
 from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
 from xmcp_conformance.profiles.client.scenario_files import MOST_BYTES, NoScenarios, scenarios_in, schema
@@ -42,7 +42,6 @@ from .suggestions import did_you_mean
 from .waiting import Waiting
 
 _DRIVING = Driving()
-_SEED: Final = 20261127
 _DRAWN: Final = len(ABOUT)
 """Number of scenarios that are drawn for a run: one about each theme and each pair of them. More find more."""
 _LARGEST_SEED: Final = 10**15
@@ -126,7 +125,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 @click.option(
     "--seed",
     type=click.IntRange(-_LARGEST_SEED, _LARGEST_SEED),
-    help=f"With --drawn: the same seed draws the same scenarios.  [default: {_SEED}]",
+    help=f"With --drawn: the same seed draws the same scenarios.  [default: {SEED}]",
 )
 @click.option(
     "--era",
@@ -234,7 +233,7 @@ def client(
         raise click.UsageError("--seed is for --drawn NUMBER, which says how many scenarios are drawn.")
     if by_url:
         _refuse_what_is_for_adapters()
-    chosen = _chosen(names, {**known, **drawn_scenarios(drawn, _SEED if seed is None else seed)})
+    chosen = _chosen(names, {**known, **drawn_scenarios(drawn, SEED if seed is None else seed)})
     words = words_of(command, "client")
     report = CaseReport(BY_SCENARIOS)
     console = Console(stderr=reports.takes_stdout, highlight=False)

@@ -148,6 +148,9 @@ class Declaration:
 class ToolServer(Protocol):
     """An MCP server, played by the suite. `Setup.servers` has its name, and says whether it announced the extension."""
 
+    answers_outside: bool
+    """Whether `call_tool` can raise `OutsideProtocol`."""
+
     async def up(self) -> None:
         """Return once the server can be reached."""
 
@@ -168,6 +171,7 @@ class ToolServer(Protocol):
             ServerUnreachable: the call was not sent.
             ConnectionLost: the call was sent, and there will be no answer.
             ProtocolError: the answer is a JSON-RPC error.
+            OutsideProtocol: the answer is an HTTP status, and a page.
         """
 
 

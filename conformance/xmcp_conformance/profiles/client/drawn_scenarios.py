@@ -46,6 +46,10 @@ _OPTIONS: Final = (
 """The options of `Setup` that have the values of the thing with their name."""
 
 
+SEED: Final = 20261127
+"""The seed of the scenarios that `xmcp check client` draws where it is given none."""
+
+
 def drawn_scenarios(number: int, seed: int) -> dict[str, Scenario]:
     """Return so many scenarios by their names; the first ones are the same for each number."""
     named = (f"{DRAWN} {index} of seed {seed}" for index in range(1, number + 1))

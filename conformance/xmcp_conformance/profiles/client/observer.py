@@ -23,7 +23,7 @@ from .adapter import (
 from .messages import function_of, text_of
 from .name_resolution import is_said_in
 from .scenario import OK, Act, Ask, Conversation, Says, Scenario
-from .server_messages import answer, listing
+from .server_messages import PAGES, answer, listing
 from .trace import (
     Answered,
     Approved,
@@ -182,6 +182,9 @@ class ObservedServer:
             self._is_up.set()
         self._numbers = {tool.name: n for n, tool in enumerate(scenario.setup.tools) if tool.server == index}
         self._list([tool for tool in scenario.setup.tools if tool.server == index])
+        self.answers_outside = any(
+            act.kind in PAGES for n in self._numbers.values() for act in scenario.acts.get(n, ())
+        )
 
     async def up(self) -> None:
         """Return once the server can be reached."""

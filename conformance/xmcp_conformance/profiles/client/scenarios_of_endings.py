@@ -84,7 +84,7 @@ ENDINGS: Final[dict[str, Scenario]] = {
         ),
     ),
     "the time is over in the second answer": Scenario(
-        setup(tool("a"), chat_timeout=7),
+        setup(tool("a"), chat_timeout=4),
         {},
         chat(Says("I look.", [Ask(0)], delay=1), Says("half an ans", delay=1, stalls=True), events=True),
     ),

@@ -35,7 +35,7 @@ _PROTOCOL_ERRORS: Final[Mapping[str, tuple[int, str]]] = {
 """The code of JSON-RPC, and that of the error as a client has to read it (section 11.4)."""
 _REFUSED: Final[Json] = {"code": "AUTH_REQUIRED", "retryable": False, "side_effects": "none"}
 _NO_MESSAGE: Final[Json] = {"code": "CONNECTION_FAILED", "retryable": True, "side_effects": "unknown"}
-_PAGES: Final[Mapping[str, tuple[int, Json | None]]] = {
+PAGES: Final[Mapping[str, tuple[int, Json | None]]] = {
     "http_401": (401, _REFUSED),
     "http_403": (403, _REFUSED),
     "http_429": (429, _NO_MESSAGE),
@@ -103,8 +103,8 @@ def answer(
         number, code = _PROTOCOL_ERRORS[act.kind]
         error = {"code": code, "message": text, "retryable": False}
         return ProtocolError(number, text), Answered(call=call, outcome="error", error=error, protocol_error=number)
-    if act.kind in _PAGES:
-        status, read_as = _PAGES[act.kind]
+    if act.kind in PAGES:
+        status, read_as = PAGES[act.kind]
         page = OutsideProtocol(status, _PAGE_OF_A_PROXY.format(tool))
         return page, Answered(call=call, outcome="outside" if read_as else "lost", error=read_as)
     if not server.xmcp:

@@ -172,11 +172,11 @@ def a_call_waits_for_one_on_which_it_does_not_depend(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-116", profile="client")
 def what_had_come_when_the_time_was_over_is_lost(wrong: bool) -> Trace:
-    s = TraceBuilder(SEARCH, chat_timeout=4)
+    s = TraceBuilder(SEARCH, chat_timeout=2)
     s.begin()
     s.ask()
     s.say(HALF, failed=True, stalls=True)
-    s.wait(4)
+    s.wait(2)
     kept = [] if wrong else [{"role": "assistant", "content": HALF}]
     s.end(None if wrong else HALF, stop="timeout", history=[*s.histories["a"], *kept])
     return s.trace

@@ -138,7 +138,7 @@ class ResponseCache:
             flight.task.add_done_callback(lambda _: self._landed(key, flight))
         task, place = flight.task, object()
         assert task is not None  # noqa: S101 - set above, before anybody else could run
-        flight.waiting[place], flight.makers[place] = deadline, make
+        flight.waiting[place] = deadline, make
         try:
             reading, kept = await asyncio.shield(task)
             alone = len(flight.waiting) == 1
@@ -147,7 +147,6 @@ class ResponseCache:
                 reading = await asyncio.to_thread(_copied, reading)
             return reading, kept or others
         finally:
-            del flight.waiting[place]
             flight.left_by(place)
             if not flight.waiting and not task.done():
                 # The next equal call begins a new flight: this one is being cancelled.
@@ -199,27 +198,26 @@ class ResponseCache:
 
 
 class _Flight:
-    __slots__ = ("keep", "make", "makers", "task", "waiting")
+    __slots__ = ("keep", "make", "task", "waiting")
 
     def __init__(self, make: Make) -> None:
         self.make = make
-        self.makers: dict[object, Make] = {}
-        """How each of those that wait would make the call, in their order."""
         self.task: asyncio.Task[tuple[Reading, bool]] | None = None
-        self.waiting: dict[object, float | None] = {}
+        self.waiting: dict[object, tuple[float | None, Make]] = {}
+        """The deadline of each of those that wait, in their order, and how it would make the call."""
         self.keep = True
 
     def left_by(self, place: object) -> None:
         """Give the call that is made to the next one that waits, if it was that of the one that leaves."""
-        was_first = next(iter(self.makers)) is place
-        del self.makers[place]
-        heir = next(iter(self.makers.values()), None)
+        was_first = next(iter(self.waiting)) is place
+        del self.waiting[place]
+        _, heir = next(iter(self.waiting.values()), (None, None))
         if was_first and isinstance(self.make, _Making) and isinstance(heir, _Making):
             self.make.belong_to(heir)
 
     def latest(self) -> float | None:
         """Return until when the most patient of those that wait can wait; `None`: without a limit."""
-        deadlines = list(self.waiting.values())
+        deadlines = [deadline for deadline, _ in self.waiting.values()]
         return None if None in deadlines else max(filter(None, deadlines), default=None)
 
 

@@ -50,11 +50,11 @@ class TenantQuotas(Middleware):
     reserved. Models without a price never count in dollars.
 
     A request is counted when it ends: by its usage record, and where the record has no number, by the estimate, or by
-    what the model wrote if that is more. A
-    request that failed before anything arrived counts nothing; an answer that broke off or fell silent counts what
-    arrived. A request that this side ended, by cancelling the chat, by its time limit, or because the model had sent
-    nothing for `llm_timeout`, counts its whole estimate, or what was received if that is more: the vendor bills it, and
-    otherwise cancelling, or asking what takes the model long, would be a way around the quota.
+    what the model wrote if that is more. A request that failed before anything arrived counts nothing; an answer that
+    broke off or fell silent counts what arrived. A request that this side ended, by cancelling the chat, by its time
+    limit, or because the model had sent nothing for `llm_timeout`, counts its whole estimate, or what was received if
+    that is more: the vendor bills it, and otherwise cancelling, or asking what takes the model long, would be a way
+    around the quota.
 
     A window begins with a tenant's first use after its last window ended. Requests that still run then stay reserved,
     and count in the new window. `reset` is the time until the window ends.

@@ -15,7 +15,7 @@ from xmcp_conformance.profiles.client.trace_model import NEVER, Chat
 
 _ENDS: Final = ("tool_result", "tool_error")
 _WHITE_SPACE: Final = " \t\r\n"
-_PATIENCE: Final = 5.5
+_PATIENCE: Final = 2.5
 """How long, in seconds, a client surely waits for more of an answer before it takes it for one that broke off."""
 
 

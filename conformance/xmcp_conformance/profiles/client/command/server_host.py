@@ -84,7 +84,9 @@ def server_app(
     # Else the library lists the tools itself at each call, which would count as a list that the client asked for.
     made.get_tool_input_schema = lambda _name: None
     made.wire = wire
-    app = _AnswersOutside(_TellsRefusals(made.streamable_http_app(), refused))
+    app: Any = _TellsRefusals(made.streamable_http_app(), refused)
+    if server.answers_outside:
+        app = _AnswersOutside(app)
     return _OfTheHandshake(app) if handshake else app
 
 
@@ -146,7 +148,7 @@ def _members(body: bytearray) -> dict[str, Any]:
 class _AnswersOutside:
     """Answers a call with an HTTP status and a page where the server does so, in place of the result it would send.
 
-    So the beginning of the answer to each request waits for the first piece of it.
+    So the beginning of the answer to each request waits for the first piece of it, which other servers' do not.
     """
 
     def __init__(self, app: Any) -> None:
