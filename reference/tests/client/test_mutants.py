@@ -9,6 +9,9 @@ from mutants import all_mutants
 from support.ai_client_adapter import observe, observe_over_http
 
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.command.check_command import Driving
+from xmcp_conformance.profiles.client.drawn_scenarios import SEED, drawn_scenarios
+from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.judge import examined, violations
 from xmcp_conformance.profiles.client.scenario import Conversation
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS, SINGLE
@@ -27,6 +30,14 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_the_client_breaks_no_sentence(name: str) -> None:
     assert [str(violation) for violation in violations(observe(SCENARIOS[name]))] == []
+
+
+def test_a_whole_run_of_the_command_lasts_a_few_minutes() -> None:
+    """A long wait costs nothing in virtual time, and is waited for where the clock is real."""
+    whole = {**SCENARIOS, **drawn_scenarios(len(ABOUT), SEED)}
+    lasts = {name: observe(scenario).records[-1].time for name, scenario in whole.items()}
+    assert {name: seconds for name, seconds in lasts.items() if seconds > 75} == {}
+    assert sum(lasts.values()) / Driving().jobs < 4 * 60
 
 
 def test_every_sentence_about_clients_that_is_verified_has_an_occasion_and_a_mutant() -> None:
