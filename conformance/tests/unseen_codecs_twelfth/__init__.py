@@ -1,0 +1,1 @@
+"""The twelfth set of codecs that the suite has not seen."""
