@@ -199,6 +199,19 @@ def two_calls_share_an_id(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-005", profile="client")
+def the_second_of_two_calls_keeps_the_id_of_both(wrong: bool) -> Trace:
+    s = turn(call(tag="t1", id_="x"), call(tag="t2", id_="x"))
+    given = ["y", "x"] if wrong else ["x", "y"]
+    for entry, id_ in zip(s.histories["a"][-1]["tool_calls"], given, strict=True):
+        entry["id"] = id_
+    for tag, id_ in zip(["t1", "t2"], given, strict=True):
+        s.answered(s.called("x", tag=tag))
+        s.reply("x", as_id=id_)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-006", profile="client")
 def the_text_beside_a_call_is_dropped(wrong: bool) -> Trace:
     s = turn(call(), text="I look it up.")
@@ -390,6 +403,20 @@ def one_failure_stops_the_turn(wrong: bool) -> Trace:
     if wrong:
         s.reply("t2", error("CANCELLED"))
     else:
+        s.make("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-022", profile="client")
+def the_refusal_of_one_call_is_for_another_too(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), approval=True)
+    s.approve("t1", answer=False)
+    s.reply("t1", error("FORBIDDEN"))
+    if wrong:
+        s.reply("t2", error("FORBIDDEN"))
+    else:
+        s.approve("t2")
         s.make("t2")
     s.finish()
     return s.trace
@@ -640,6 +667,19 @@ def a_parameter_that_the_only_predecessor_can_fill_is_required(wrong: bool) -> T
     s = TraceBuilder(FIRST, THEN_LIST)
     s.begin()
     s.ask(tools=[s.offer(FIRST), s.offer(THEN_LIST, required=["part"] if wrong else [])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-037", profile="client")
+def a_parameter_that_nothing_provides_is_not_required(wrong: bool) -> Trace:
+    first = tool("first", provides="part")
+    schema = {"properties": {"tag": {}, "part": {}, "year": {}}, "required": ["part", "year"]}
+    then = tool("then", depends_on=["first"], input_schema=schema)
+    s = TraceBuilder(first, then)
+    s.begin()
+    s.ask(tools=[s.offer(first), s.offer(then, required=[] if wrong else ["year"])])
     s.say("Seven.")
     s.end("Seven.")
     return s.trace
