@@ -139,6 +139,14 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
         {0: [Act(structured={"x": 1})]},
         chat(Says("", [Ask(0), Ask(1, written='{"tag": "cut", "x')]), Says("sorry")),
     ),
+    "calls that cannot be read, and equal ones, count for the limit": Scenario(
+        setup(*(tool("a", cacheable=True, read_only=True), tool("b")), cache=True, max_calls_per_turn=3, max_turns=2),
+        {},
+        chat(
+            Says("", [Ask(1, written='{"tag": "cut before the others'), *[Ask(0, tag="same")] * 2, Ask(1)]),
+            Says("", [*[Ask(1, written="[2]")] * 3, Ask(1)]),
+        ),
+    ),
     # Names that are not offered
     "names that are nearly that of a tool": Scenario(
         setup(tool("find")),
@@ -271,6 +279,11 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
         {},
         chat(Says("", [Ask(1, {"x": 1})], delay=2), Says("", [Ask(0)]), Says("done", delay=11)),
         changes=[Change(1, 0, [tool("b")], announced=False)],
+    ),
+    "needs in the last turn": Scenario(
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes("x")), max_turns=1),
+        {0: [Act(structured={"x": 1})]},
+        chat(Says("I look.", [Ask(1), Ask(0)])),
     ),
     # Values that are handed on
     "rules of a schema that a value breaks": Scenario(

@@ -7,7 +7,7 @@ from typing import Any
 from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
-from .trace_builder import TraceBuilder, call, error, failure, result, tool
+from .trace_builder import NO_OBJECT, TraceBuilder, call, error, failure, result, tool
 
 SEARCH = tool("search")
 STOCK = tool("stock", "part")
@@ -138,7 +138,7 @@ def a_document_written_anew_has_lost_the_format(wrong: bool) -> Trace:
 def an_error_of_its_own_has_the_category_of_another_code(wrong: bool) -> Trace:
     s = turn(call(written="[1]"))
     category = "internal" if wrong else "invalid_input"
-    s.reply(content=error("VALIDATION_FAIL").replace("<error ", f'<error category="{category}" '))
+    s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT).replace("<error ", f'<error category="{category}" '))
     s.finish()
     return s.trace
 
@@ -227,7 +227,7 @@ def broken_arguments_stay_in_the_history(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
         s.histories["a"][-1]["tool_calls"][0]["function"]["arguments"] = '{"tag": "t1", '
-    s.reply(content=error("VALIDATION_FAIL"))
+    s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -237,7 +237,7 @@ def broken_arguments_become_a_member_of_the_object(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
         s.histories["a"][-1]["tool_calls"][0]["function"]["arguments"] = '{"INVALID_JSON": "{"}'
-    s.reply(content=error("VALIDATION_FAIL"))
+    s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -249,7 +249,7 @@ def broken_arguments_are_mended(wrong: bool) -> Trace:
         s._written["t1"][1]["arguments"] = '{"tag": "t1"}'
         s.make()
     else:
-        s.reply(content=error("VALIDATION_FAIL"))
+        s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -257,7 +257,7 @@ def broken_arguments_are_mended(wrong: bool) -> Trace:
 @breaks("XMCP-CLI-010", profile="client")
 def a_list_of_arguments_is_an_internal_error(wrong: bool) -> Trace:
     s = turn(call(written="[1]"))
-    s.reply(content=error("INTERNAL" if wrong else "VALIDATION_FAIL"))
+    s.reply(content=error("INTERNAL" if wrong else "VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
