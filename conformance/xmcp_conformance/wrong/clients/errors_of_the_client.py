@@ -94,3 +94,32 @@ def a_lost_call_is_final(wrong: bool) -> Trace:
     s.reply(content=error("CONNECTION_FAILED", retryable=not wrong))
     s.finish()
     return s.trace
+
+
+@breaks("XMCP-CLI-132", profile="client")
+def a_late_call_changed_nothing(wrong: bool) -> Trace:
+    s = turn(call(), tool_timeout=5)
+    number = s.called()
+    s.wait(5)
+    s.late(number)
+    s.reply(content=error("TIMEOUT", meta={"side_effects": "none" if wrong else "unknown"}))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-132", profile="client")
+def a_call_that_the_protocol_refused_changed_nothing(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called(), failure("VALIDATION_FAIL"), protocol_error=INVALID_PARAMS)
+    s.reply(content=error("VALIDATION_FAIL", meta={"side_effects": "none"} if wrong else None))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-012", profile="client")
+def an_answer_that_cannot_be_read_can_be_asked_for_again(wrong: bool) -> Trace:
+    s = turn(call())
+    s.garbled(s.called())
+    s.reply(content=error("INVALID_XML", retryable=wrong))
+    s.finish()
+    return s.trace

@@ -22,6 +22,7 @@ _SENTENCES: Final = {
     "CIRCUIT_OPEN": "XMCP-CLI-043",
     "RATE_LIMIT": "XMCP-CLI-105",
     "CONNECTION_FAILED": "XMCP-CLI-125",
+    "INVALID_XML": "XMCP-MCP-012",
 }
 """The sentence that asks for an error of a code."""
 
@@ -46,6 +47,9 @@ def _is_of_the_client(trace: TraceIndex, call: ModelCall) -> bool:
     """Return whether no server can have written the error of a call."""
     if not call.attempts:
         return not trace.may_share(call) and not trace.setup.cache and call.code in permitted_codes(trace, call)
+    answer = call.attempts[-1].answered
+    if answer is not None and not answer.readable:
+        return True
     code = {"lost": "CONNECTION_FAILED", "unreachable": "CONNECTION_FAILED", "late": "TIMEOUT"}
     return call.was_held_back or code.get(call.attempts[-1].outcome or "") == call.code
 
