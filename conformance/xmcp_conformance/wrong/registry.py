@@ -23,6 +23,7 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.chat_endings",
         "clients.declarations",
         "clients.displays",
+        "clients.errors_of_the_client",
         "clients.events",
         "clients.failed_calls",
         "clients.kept_turns",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
-from .short_forms import chat, setup, takes, tool
+from .short_forms import LATE, chat, setup, takes, tool
 from .trace import Server
 
 _OWN: Final = ("__think__", "__clarify__", "__summarize__")
@@ -32,6 +32,22 @@ _NEARLY_JSON: Final = (
     '{"tag": "half a pair", "x": "\\ud83d"}',
     "[]",
 )
+_LENIENTLY_READ: Final = (
+    '{"tag": "two at once"}{"tag": "the other of two at once"}',
+    '{"tag": "one a line"}\n{"tag": "another line"}',
+    '[{"tag": "in a list"}]',
+    '"{\\"tag\\": \\"in a text\\"}"',
+    "{'tag': 'in other quotes'}",
+    '{tag: "a bare name"}',
+    '{"tag": "a remark", /* of the model */ "x": 1}',
+    '{"tag": "a hexadecimal number", "x": 0x10}',
+    '{"tag": "a plus", "x": +1}',
+    '{"tag": "a bare point", "x": .5}',
+    '{"tag": "leading zeros", "x": 007}',
+    '{"tag": "a word after it"} done',
+    "null",
+)
+"""What a reader that goes beyond JSON, or stops before the end, takes for an object."""
 _CLOSED: Final = {
     **takes(
         flag={"type": "boolean"},
@@ -60,6 +76,8 @@ _UNTOUCHED: Final = {
     "decomposed": "Cafe\u0301",
     "lines": "a\r\nb\rc",
     "deep": [[[[[[[[{"n": [1]}]]]]]]]],
+    "numbers": [2**53 + 1, {"n": [-(2**53) - 3]}],
+    "control": "a\0b\x1b",
 }
 _RULES: Final[dict[str, Any]] = {
     "referred": {"$ref": "#/$defs/whole"},
@@ -107,6 +125,12 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
     "arguments that are nearly JSON": Scenario(
         setup(tool("a")), {}, chat(Says("", [Ask(0, written=text) for text in _NEARLY_JSON]), Says("sorry"))
     ),
+    "arguments that only a lenient reader takes": Scenario(
+        setup(tool("a")), {}, chat(Says("", [Ask(0, written=text) for text in _LENIENTLY_READ]), Says("sorry"))
+    ),
+    "arguments that are empty, or white space": Scenario(
+        setup(tool("a")), {}, chat(Says("", [Ask(0, written=" \n\t"), Ask(0, written="")]), Says("done"))
+    ),
     "calls of the client's own tools are cut": Scenario(
         setup(tool("a"), meta_tools=_OWN), {}, chat(Says("Hm.", [*_OWN_CALLS_CUT, Ask(0)]), Says("sorry"))
     ),
@@ -114,6 +138,14 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
         setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes("x"))),
         {0: [Act(structured={"x": 1})]},
         chat(Says("", [Ask(0), Ask(1, written='{"tag": "cut", "x')]), Says("sorry")),
+    ),
+    "calls that cannot be read, and equal ones, count for the limit": Scenario(
+        setup(*(tool("a", cacheable=True, read_only=True), tool("b")), cache=True, max_calls_per_turn=3, max_turns=2),
+        {},
+        chat(
+            Says("", [Ask(1, written='{"tag": "cut before the others'), *[Ask(0, tag="same")] * 2, Ask(1)]),
+            Says("", [*[Ask(1, written="[2]")] * 3, Ask(1)]),
+        ),
     ),
     # Names that are not offered
     "names that are nearly that of a tool": Scenario(
@@ -165,6 +197,25 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
         {},
         chat(Says("", [Ask(0), Ask(1)]), Says("sorry")),
         approves=[False, True],
+    ),
+    "the first of three calls is not approved": Scenario(
+        setup(tool("a"), tool("b"), approval=True),
+        {},
+        chat(Says("", [Ask(0), Ask(1), Ask(0)]), Says("sorry")),
+        approves=[False, True, True],
+    ),
+    "a need is made again while others wait for it": Scenario(
+        setup(
+            *(tool("a", read_only=True), tool("b", depends_on=["a"], input_schema=takes("x"))),
+            *(tool("c", depends_on=["b"]), tool("d", read_only=True)),
+            *(tool("e", depends_on=["d"], read_only=True),),
+        ),
+        {
+            0: [Act("error", **LATE), Act(delay=1, structured={"x": 1})],
+            3: [Act("lost"), Act(delay=1)],
+            4: [Act("error", **LATE), Act()],
+        },
+        chat(Says("", [Ask(of) for of in (0, 1, 2, 3, 4)]), Says("done")),
     ),
     # Lists of tools
     "three tools need each other in a ring": Scenario(
@@ -229,6 +280,11 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
         chat(Says("", [Ask(1, {"x": 1})], delay=2), Says("", [Ask(0)]), Says("done", delay=11)),
         changes=[Change(1, 0, [tool("b")], announced=False)],
     ),
+    "needs in the last turn": Scenario(
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes("x")), max_turns=1),
+        {0: [Act(structured={"x": 1})]},
+        chat(Says("I look.", [Ask(1), Ask(0)])),
+    ),
     # Values that are handed on
     "rules of a schema that a value breaks": Scenario(
         setup(
@@ -250,6 +306,39 @@ ARGUMENTS: Final[dict[str, Scenario]] = {
         ),
         {0: [Act(structured={"x": 1})]},
         chat(Says("", [Ask(of) for of in range(5)]), Says("done")),
+    ),
+    "values from afar in the place of what the model wrote": Scenario(
+        setup(
+            *(tool("a", provides="x"), tool("b", depends_on=["a"])),
+            tool("c", depends_on=["b"], input_schema=takes("x", "y")),
+        ),
+        {0: [Act(structured={"y": 1})]},
+        chat(
+            *(Says("", [Ask(0), Ask(1), Ask(2, {"x": of, "y": of})]) for of in ("of the model", {"y": 2}, None)),
+            Says("done"),
+        ),
+    ),
+    "the nearest value is null": Scenario(
+        setup(
+            *(tool("a"), tool("b", depends_on=["a"]), tool("c")),
+            tool("d", depends_on=["c", "b"], input_schema=takes("x", "y")),
+        ),
+        {
+            0: [Act(structured={"x": 1, "y": 2})],
+            1: [Act(structured={"x": None})],
+            2: [Act(structured={"x": 3, "y": None})],
+        },
+        chat(Says("", [Ask(0), Ask(1), Ask(2), Ask(3, {"x": 4, "y": 5})]), Says("done")),
+    ),
+    "large numbers in a list are handed on": Scenario(
+        setup(tool("a", provides="y"), tool("b", depends_on=["a"], input_schema=takes("x", "y"))),
+        {0: [Act(structured={"x": [2**53 + 1, {"n": [-(2**53) - 3]}]})]},
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "one of two needs is called, and neither names its result": Scenario(
+        setup(tool("a"), tool("b"), tool("c", depends_on=["a", "b"], input_schema=_REQUIRES_X)),
+        {0: [Act(text="of a")]},
+        chat(Says("", [Ask(0), Ask(2)]), Says("done")),
     ),
     "a kept result is handed on": Scenario(
         setup(

@@ -7,7 +7,7 @@ from typing import Any
 from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
-from .trace_builder import TraceBuilder, call, error, failure, result, tool
+from .trace_builder import NO_OBJECT, TraceBuilder, call, error, failure, result, tool
 
 SEARCH = tool("search")
 STOCK = tool("stock", "part")
@@ -138,7 +138,7 @@ def a_document_written_anew_has_lost_the_format(wrong: bool) -> Trace:
 def an_error_of_its_own_has_the_category_of_another_code(wrong: bool) -> Trace:
     s = turn(call(written="[1]"))
     category = "internal" if wrong else "invalid_input"
-    s.reply(content=error("VALIDATION_FAIL").replace("<error ", f'<error category="{category}" '))
+    s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT).replace("<error ", f'<error category="{category}" '))
     s.finish()
     return s.trace
 
@@ -199,6 +199,19 @@ def two_calls_share_an_id(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-005", profile="client")
+def the_second_of_two_calls_keeps_the_id_of_both(wrong: bool) -> Trace:
+    s = turn(call(tag="t1", id_="x"), call(tag="t2", id_="x"))
+    given = ["y", "x"] if wrong else ["x", "y"]
+    for entry, id_ in zip(s.histories["a"][-1]["tool_calls"], given, strict=True):
+        entry["id"] = id_
+    for tag, id_ in zip(["t1", "t2"], given, strict=True):
+        s.answered(s.called("x", tag=tag))
+        s.reply("x", as_id=id_)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-006", profile="client")
 def the_text_beside_a_call_is_dropped(wrong: bool) -> Trace:
     s = turn(call(), text="I look it up.")
@@ -214,7 +227,7 @@ def broken_arguments_stay_in_the_history(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
         s.histories["a"][-1]["tool_calls"][0]["function"]["arguments"] = '{"tag": "t1", '
-    s.reply(content=error("VALIDATION_FAIL"))
+    s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -224,7 +237,7 @@ def broken_arguments_become_a_member_of_the_object(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
         s.histories["a"][-1]["tool_calls"][0]["function"]["arguments"] = '{"INVALID_JSON": "{"}'
-    s.reply(content=error("VALIDATION_FAIL"))
+    s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -236,7 +249,7 @@ def broken_arguments_are_mended(wrong: bool) -> Trace:
         s._written["t1"][1]["arguments"] = '{"tag": "t1"}'
         s.make()
     else:
-        s.reply(content=error("VALIDATION_FAIL"))
+        s.reply(content=error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -244,7 +257,7 @@ def broken_arguments_are_mended(wrong: bool) -> Trace:
 @breaks("XMCP-CLI-010", profile="client")
 def a_list_of_arguments_is_an_internal_error(wrong: bool) -> Trace:
     s = turn(call(written="[1]"))
-    s.reply(content=error("INTERNAL" if wrong else "VALIDATION_FAIL"))
+    s.reply(content=error("INTERNAL" if wrong else "VALIDATION_FAIL", meta=NO_OBJECT))
     s.finish()
     return s.trace
 
@@ -390,6 +403,20 @@ def one_failure_stops_the_turn(wrong: bool) -> Trace:
     if wrong:
         s.reply("t2", error("CANCELLED"))
     else:
+        s.make("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-022", profile="client")
+def the_refusal_of_one_call_is_for_another_too(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), approval=True)
+    s.approve("t1", answer=False)
+    s.reply("t1", error("FORBIDDEN"))
+    if wrong:
+        s.reply("t2", error("FORBIDDEN"))
+    else:
+        s.approve("t2")
         s.make("t2")
     s.finish()
     return s.trace
@@ -640,6 +667,19 @@ def a_parameter_that_the_only_predecessor_can_fill_is_required(wrong: bool) -> T
     s = TraceBuilder(FIRST, THEN_LIST)
     s.begin()
     s.ask(tools=[s.offer(FIRST), s.offer(THEN_LIST, required=["part"] if wrong else [])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-037", profile="client")
+def a_parameter_that_nothing_provides_is_not_required(wrong: bool) -> Trace:
+    first = tool("first", provides="part")
+    schema = {"properties": {"tag": {}, "part": {}, "year": {}}, "required": ["part", "year"]}
+    then = tool("then", depends_on=["first"], input_schema=schema)
+    s = TraceBuilder(first, then)
+    s.begin()
+    s.ask(tools=[s.offer(first), s.offer(then, required=[] if wrong else ["year"])])
     s.say("Seven.")
     s.end("Seven.")
     return s.trace

@@ -8,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import FIRST, SEARCH, THEN, turn
-from .trace_builder import TraceBuilder, call, error, result, tool
+from .trace_builder import NO_OBJECT, TraceBuilder, call, error, result, tool
 
 Json = dict[str, Any]
 HALF = "They sold forty"
@@ -122,7 +122,7 @@ def a_call_of_an_unknown_tool_is_left_out(wrong: bool) -> Trace:
 def a_call_that_cannot_be_read_is_left_out(wrong: bool) -> Trace:
     s = turn(call(), call(id_="t2", written="{oops"))
     s.make()
-    s.reply("t2", error("VALIDATION_FAIL"))
+    s.reply("t2", error("VALIDATION_FAIL", meta=NO_OBJECT))
     if wrong:
         left_out(s, "t2")
     s.finish()

@@ -38,7 +38,7 @@ from xmcp_conformance.reader.schemas import validator
 from xmcp_conformance.wrong.registry import breaks
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
-from .trace_builder import error, result
+from .trace_builder import NO_OBJECT, error, result
 
 _INVALID_PARAMS: Final = -32602
 _DISPLAY: Final = re.compile(r"<display>.*?</display>", re.DOTALL)
@@ -174,7 +174,7 @@ class Miniature:
         if name not in self.tools:
             return Reply(error("UNKNOWN_TOOL", "There is no such tool.", name=name))
         if arguments is None:
-            return Reply(error("VALIDATION_FAIL", "The arguments are not one JSON object.", name=name))
+            return Reply(error("VALIDATION_FAIL", "The arguments are not one JSON object.", name=name, meta=NO_OBJECT))
         tool = self.tools[name]
         try:
             async with self._slot(tenant), asyncio.timeout(self.setup.tool_timeout):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from xmcp_conformance.core.error_categories import CATEGORY_OF
@@ -32,6 +32,10 @@ from xmcp_conformance.profiles.client.trace import (
 )
 
 Json = dict[str, Any]
+RETRYABLE: Final = ("CONNECTION_FAILED", "TIMEOUT", "CIRCUIT_OPEN", "RATE_LIMIT")
+"""Codes of errors that a client makes and that are retryable."""
+NO_OBJECT: Final[Json] = {"fields": [{"pointer": "", "reason": "not_json", "message": "They are no object."}]}
+"""What the error for arguments that are no object says of them."""
 Messages = list[Json]
 TABLE: Json = {"type": "table", "title": "Stock", "payload": [{"part": "bolt", "count": 7}]}
 
@@ -78,12 +82,15 @@ def error(
     retry_after_ms: int | None = None,
     name: str = "search",
     *,
-    retryable: bool = False,
+    retryable: bool | None = None,
+    meta: Json | None = None,
 ) -> str:
-    """Return a document with an error, which is retryable if it has a wait."""
+    """Return a document with an error, which is retryable if it has a wait, or a client's own is so by its code."""
+    retryable = code in RETRYABLE if retryable is None else retryable
     wait = "" if retry_after_ms is None else f' retry_after_ms="{retry_after_ms}"'
     wait = f' retryable="true"{wait}' if retryable or wait else ""
-    inner = f'<error code="{code}"{wait}>{escape(message)}</error>'
+    details = "" if meta is None else f"<meta>{json.dumps(meta)}</meta>"
+    inner = f'<error code="{code}"{wait}>{escape(message)}{details}</error>'
     return f"<tool_response tool_name={quoteattr(name)}>{inner}</tool_response>"
 
 
@@ -224,7 +231,7 @@ class TraceBuilder:
         """A server answers with an error."""
         told = failure() if told is None else told
         self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
-        self._answers[self._called[number]] = error(told["code"], told["message"])
+        self._answers[self._called[number]] = error(told["code"], told["message"], retryable=False)
         self._codes[self._called[number]] = self._last_codes[self._called[number]] = told["code"]
 
     def flagged(self, number: int, text: str = "Only five are left.", **answer: Any) -> None:
@@ -357,7 +364,7 @@ class TraceBuilder:
         members: dict[str, Json] = {
             "retry": {"attempt": len(before) + 1, "wait_ms": 0, "error": _told_error(last)},
             "tool_result": {"text": self._texts.get(id_ or "", "")},
-            "tool_error": {"error": {**_told_error(code), "retryable": False}},
+            "tool_error": {"error": {**_told_error(code), "retryable": code in RETRYABLE}},
             "tool_display": {"envelope": TABLE},
             "usage": {"usage": {**USAGE, "tenant_id": self._tenants.get(chat)}},
             "failed": {"error": _told_error("UPSTREAM_UNAVAILABLE"), "history": self.histories[chat]},

@@ -97,12 +97,19 @@ def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
                 continue
             if expected_injections.waited_at_the_end(call):
                 continue  # XMCP-CLI-004 judges it
-            if not call.attempts and (
-                call.succeeded or trace.may_share(call) or call.code in permitted_codes(trace, call)
-            ):
+            allowed = call.succeeded or trace.may_share(call) or call.code in permitted_codes(trace, call)
+            if not call.attempts and allowed and not _refused_unasked(trace, call):
                 continue
             seen = f"{call}, which does not depend on {others[0]}, was not made: {call.code}"
             yield either("XMCP-CLI-022", bool(call.attempts), seen, "a call of its server", where=turn.next_at)
+
+
+def _refused_unasked(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether a call got `FORBIDDEN` without a question, as if the refusal of another call were for both."""
+    if call.code != "FORBIDDEN" or call.turn.cut or trace.approval_of(call) is not None:
+        return False
+    answers = [trace.approval_of(other) for other in call.turn.calls]
+    return any(one is not None and not one.answer for one in answers)
 
 
 @check("XMCP-CLI-035", profile="client")
@@ -145,6 +152,34 @@ def _provided_parameter_not_required(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-037", not listed, seen, "no parameter that a dependency provides", where=at)
 
 
+@check("XMCP-CLI-037", profile="client")
+def _what_nothing_provides_stays_required(trace: TraceIndex) -> Observations:
+    for at, tool, schema in _offered(trace):
+        before = _all_needs(trace, tool, at)
+        if not before:
+            continue
+        filled = {*trace.setup.params, *(name for other in before for name in _provided_by(other))}
+        if expected_injections.only_dependency(trace, tool, at) is not None:
+            filled.add(expected_injections.only_required_parameter(trace, tool) or "")
+        own = tool.input_schema.get("properties") or {}
+        kept = [name for name in tool.input_schema.get("required") or () if name in own and name not in filled]
+        lacking = [name for name in kept if name not in (schema.get("required") or ())]
+        if kept:
+            seen = f"`{quoted(', '.join(lacking))}` of `{tool.name}` not under `required`"
+            yield either("XMCP-CLI-037", not lacking, seen, "what no dependency is known to provide", where=at)
+
+
+def _all_needs(trace: TraceIndex, tool: Tool, at: int) -> list[Tool]:
+    """Return the tools on which a tool depends, also through others, of those that its server had at a record."""
+    found: list[Tool] = []
+    for one in (waiting := [tool]):
+        for other in trace.tools_at(at):
+            if other.server == tool.server and other.name in one.depends_on and other not in (tool, *found):
+                found.append(other)
+                waiting.append(other)
+    return found
+
+
 def _provided(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
     """Return the parameters that dependencies surely provide, by a name or, if none has one, by XMCP-CLI-120."""
     return _provided_by_name(trace, tool, at) or _provided_without_name(trace, tool, at)
@@ -163,13 +198,17 @@ def _provided_by_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
     names: list[str] = []
     for other in trace.tools_within_limit_at(at):
         if other.server == tool.server and other.name in tool.depends_on and other.name != tool.name:
-            schema = other.output_schema or {}
-            wrapper = wrapper_of(other)
-            if wrapper is not None:
-                schema = (schema.get("properties") or {}).get(wrapper) or {}
-            names += [other.provides] if other.provides else []
-            names += schema.get("properties") or ()
+            names += _provided_by(other)
     return [name for name in dict.fromkeys(names) if name not in expected_injections.NEVER_INJECTED]
+
+
+def _provided_by(tool: Tool) -> list[str]:
+    """Return what a tool provides by its `provides` and by the properties of its output schema."""
+    schema = tool.output_schema or {}
+    wrapper = wrapper_of(tool)
+    if wrapper is not None:
+        schema = (schema.get("properties") or {}).get(wrapper) or {}
+    return [*([tool.provides] if tool.provides else []), *(schema.get("properties") or ())]
 
 
 def _offered(trace: TraceIndex) -> Iterator[tuple[int, Tool, Mapping[str, Any]]]:

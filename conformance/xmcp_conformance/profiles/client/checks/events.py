@@ -173,13 +173,13 @@ def _unknown_after_an_attempt(trace: TraceIndex) -> Observations:
         if call.unclear or call.reply is None or call.reply.error is None:
             continue
         last = call.attempts[-1] if call.attempts else None
+        by_protocol = last is not None and last.answered is not None and last.answered.protocol_error is not None
         is_of_server = last is not None and last.outcome == "error" and last.error.get("code") == call.code
-        # An attempt that had ended before the chat did, or before a breaker opened, is an earlier one too.
-        ended = (
-            last is not None and call.code in ("CANCELLED", "TIMEOUT") and last.outcome in ("lost", "error", "outside")
-        )
-        earlier = call.sent if call.was_held_back or ended else [one for one in call.sent if one is not last]
-        if is_of_server or all(one.error.get("side_effects") == "none" for one in earlier):
+        # The last attempt is an earlier one too, unless it brought a result: the error is made when it has ended.
+        has_result = last is not None and last.outcome == "ok" and last.answered is not None and last.answered.readable
+        earlier = [one for one in call.sent if one is not last or not has_result]
+        unharmed = all(one.error.get("side_effects") == "none" for one in earlier)
+        if (is_of_server and not by_protocol) or unharmed:
             continue
         said = (call.reply.error.meta or {}).get("side_effects")
         seen = f"{call} is answered by {call.code} with `side_effects` `none`, after an attempt that may have had some"

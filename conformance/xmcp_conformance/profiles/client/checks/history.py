@@ -221,3 +221,18 @@ def _text_beside_calls_kept(trace: TraceIndex) -> Observations:
                 f"`{quoted(turn.said.text)}`",
                 where=turn.next_at,
             )
+
+
+@check("XMCP-CLI-005", profile="client")
+def _the_first_keeps_its_id(trace: TraceIndex) -> Observations:
+    """Judge where calls of a turn have one id, and one of them has it in the history: that has to be the first."""
+    for turn in trace.turns:
+        if turn.at is None:
+            continue
+        older = {str(c.get("id")) for m in turn.messages[: turn.at] for c in calls_of(m)}
+        for call in turn.calls:
+            first = next(one for one in turn.calls if one.raw_id == call.raw_id)
+            if call.raw_id and first is not call and call.raw_id not in older:
+                ok = call.id != call.raw_id
+                seen = f"{call} has the id `{quoted(call.raw_id)}`, which the model gave {first} first"
+                yield either("XMCP-CLI-005", ok, seen, "an id of its own", where=turn.next_at)
