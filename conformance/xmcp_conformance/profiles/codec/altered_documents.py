@@ -88,6 +88,7 @@ class NotHere(Exception):
 
 Alter = Callable[[Document], None]
 _ALTERATIONS: Final[list[tuple[str, Alter]]] = []
+_PARTS_OF_OBJECTS: Final = 3
 
 
 def alters(requirement: str) -> Callable[[Alter], Alter]:
@@ -390,6 +391,23 @@ def _unknown_member_of_meta(document: Document) -> None:
     document.set_value("meta", meta)
 
 
+def _value_beyond_its_schema(name: str, some: Sequence[Any], document: Document) -> None:
+    """An object that an emitter must not write, and that a reader delivers as it is."""
+    document.any(name)
+    document.set_value(name, document.in_turn(some))
+
+
+for _requirement, _name, _schema in (
+    ("XMCP-ERR-009", "meta", "error_meta"),
+    ("XMCP-RSP-086", "server_populated", "server_populated"),
+):
+    _objects_of_it = [value for value in broken(_schema) if isinstance(value, dict)]
+    for _part in range(_PARTS_OF_OBJECTS):
+        alters(_requirement)(
+            partial(_value_beyond_its_schema, _name, _objects_of_it[_part::_PARTS_OF_OBJECTS])
+        )
+
+
 @alters("XMCP-RSP-086")
 def _unknown_member_of_server_populated(document: Document) -> None:
     value = document.value(document.any("server_populated").name)
@@ -487,6 +505,36 @@ def _in_turns(levels: int) -> str:
 
 
 _DEEP: Final = (_objects, _arrays, _arrays_beside_a_backslash, _in_turns)
+
+
+_UNITS: Final = {"x": 1, "&amp;": 1, "\u00e9": 2, "&#120;": 1, "\u6771": 3, "&#233;": 2, "\U0001f600": 4}
+"""What a long value is made of, and how many bytes of UTF-8 that is."""
+_LONGEST_VALUE: Final = 4_096
+"""How many bytes of UTF-8 the value of an attribute has at most (section 2.6)."""
+
+
+def _set_a_long_value(document: Document, size: int) -> None:
+    """Give an element an attribute that a reader ignores, or the declaration of a namespace."""
+    unit, start = document.in_turn([*_UNITS]), "urn:"
+    count, rest = divmod(size - len(start), _UNITS[unit])
+    # The name of a namespace is a URI, which has no other characters than those of ASCII.
+    names = ("later", "xmlns:long") if _UNITS[unit] == 1 else ("later", "v:later")
+    element = document.any()
+    name = document.random.choice(names)
+    if name.startswith("v:"):
+        element.set("xmlns:v", "urn:v")
+    element.set(name, start + "y" * rest + unit * count)
+
+
+@alters("XMCP-RSP-080")
+def _attribute_as_long_as_it_can_be(document: Document) -> None:
+    _set_a_long_value(document, _LONGEST_VALUE)
+
+
+@alters("XMCP-RSP-068")
+def _attribute_that_is_too_long(document: Document) -> None:
+    _set_a_long_value(document, _LONGEST_VALUE + 1)
+    document.error = "LIMIT"
 
 
 # Faults

@@ -14,6 +14,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.shown_command import shown_command
 
 from .altered_documents import altered
+from .combined_responses import combined_responses
 from .command import CommandCodec
 from .generated import Drawn, drawn, halved, smallest
 from .refused_responses import beyond_a_schema, refused_responses
@@ -108,6 +109,7 @@ def more_vectors(examples: int, seed: int) -> Iterator[Vector]:
     yield from islice(beyond_a_schema(seed), examples)
     yield from islice(halved(seed), examples // 4)
     yield from islice(values_beyond_json(seed), examples)
+    yield from islice(combined_responses(seed), examples)
 
 
 def _small(codec: CommandCodec, one: Drawn, direction: str) -> list[Observation]:

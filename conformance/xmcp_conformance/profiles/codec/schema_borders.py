@@ -14,7 +14,7 @@ Node = dict[str, Any]
 Around = Callable[[Any], Any]
 """Puts a value into the whole one, at the place that a node of the schema is about."""
 
-_OF_TYPES: Final = {"string": "x", "number": 1.5, "boolean": True, "array": [0], "object": {"a": 0}}
+_OF_TYPES: Final = {"null": None, "string": "x", "number": 1.5, "boolean": True, "array": [0], "object": {"a": 0}}
 _STRINGS: Final = ("x", "https://a", "A", "", "text")
 _NO_MATCHES: Final = ("", " ", "é", "a\n", "A-", "http:/a", "~2", "HTTPS://a", "x" * 64)
 
@@ -46,6 +46,9 @@ def _broken(node: Node, whole: Node, around: Around, depth: int) -> Iterator[Any
         yield from _broken(more, whole, lambda value: around({"a": value}), depth)
     if "items" in node:
         yield from _broken(node["items"], whole, lambda value: around([value]), depth)
+        # A program that looks at the first item alone takes what is wrong with another one.
+        second = [_right(node["items"], whole)]
+        yield from (around([*second, value]) for value in _beyond(_resolved(node["items"], whole), whole))
     for choice in node.get("oneOf", ()):
         yield from _broken(choice, whole, around, depth)
     for rule in () if depth else node.get("allOf", ()):

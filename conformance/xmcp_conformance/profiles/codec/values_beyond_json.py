@@ -102,6 +102,11 @@ def _integer(number: int) -> _Value:
     return _Value("integer", "XMCP-RSP-043", {"$integer": str(number)}, str(number))
 
 
+def _double(number: float) -> _Value:
+    # A language in which every number is a double can write it as the string of its digits.
+    return _Value("double", "XMCP-RSP-043", number, number)
+
+
 def _no_number(name: str) -> _Value:
     return _Value("float", "XMCP-RSP-045", {"$float": name})
 
@@ -177,6 +182,7 @@ _FIXED: Final = (
         )
     ],
     [_integer(number) for beyond in _BEYOND for number in (beyond, -beyond)],
+    [_double(sign * number) for number in (2.0**53, 1e16, 1e20, 1e21, 2.0**60, 1e300) for sign in (1, -1)],
     [
         *(_no_number(name) for name in ("NaN", "Infinity", "-Infinity")),
         *(_no_decimal(name) for name in ("NaN", "Infinity", "-Infinity")),
