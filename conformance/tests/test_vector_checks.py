@@ -679,6 +679,14 @@ FAILS = {
         rich-document-as-text-in-single-characters
         carriage-return-and-line-feed-in-two-chunks
     """,
+    "SchemaOnlyWriter": """
+        a-member-of-the-meta-of-a-display-without-a-vendor-is-refused
+        a-reserved-type-is-refused
+        groups-four-deep-are-refused
+        fallbacks-four-deep-are-refused
+        a-chart-that-links-from-its-second-layer-is-refused
+        a-parameter-disclosed-and-redacted-is-refused
+    """,
 }
 
 

@@ -18,6 +18,7 @@ from .combined_responses import combined_responses
 from .command import CommandCodec
 from .generated import Drawn, drawn, halved, smallest
 from .refused_responses import beyond_a_schema, refused_responses
+from .rules_beyond_schemas import rules_beyond_schemas
 from .values_beyond_json import values_beyond_json
 from .vector_checks import PROFILE, CodecUnavailable, check_codec
 from .vectors import Vector
@@ -106,7 +107,8 @@ def more_vectors(examples: int, seed: int) -> Iterator[Vector]:
     """Yield what is judged besides the vectors of the file and the responses that are drawn."""
     yield from islice(altered(seed), 4 * examples)
     yield from islice(refused_responses(seed), examples)
-    yield from islice(beyond_a_schema(seed), examples)
+    yield from islice(beyond_a_schema(seed), 2 * examples)
+    yield from islice(rules_beyond_schemas(seed), examples // 2)
     yield from islice(halved(seed), examples // 4)
     yield from islice(values_beyond_json(seed), examples)
     yield from islice(combined_responses(seed), examples)

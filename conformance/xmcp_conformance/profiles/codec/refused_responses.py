@@ -8,7 +8,6 @@ from itertools import cycle
 from random import Random
 from typing import Any, Final
 
-from xmcp_conformance.core.error_categories import CATEGORY_OF
 from xmcp_conformance.reader.schemas import validator
 
 from .altered_values import altered_value
@@ -120,19 +119,6 @@ def _wait_of_an_error_that_is_final(response: Response, random: Random) -> str:
     return "XMCP-ERR-005"
 
 
-def _category_of_another_code(response: Response, random: Random) -> str:
-    if "error" not in response:
-        return ""
-    code = random.choice(_REGISTERED)
-    others = sorted({*CATEGORY_OF.values(), "later_category"} - {CATEGORY_OF[code]})
-    response["error"] |= {"code": code, "category": random.choice(others)}
-    return "XMCP-ERR-010"
-
-
-_REGISTERED: Final = sorted(CATEGORY_OF)
-"""The codes of the registry and their aliases."""
-
-
 def _text_and_error(response: Response, random: Random) -> str:
     if "error" not in response:
         return ""
@@ -166,7 +152,6 @@ _ALTERATIONS: Final[tuple[Callable[[Response, Random], str], ...]] = (
     _member("error", "category", "XMCP-RSP-006", *_BAD_CATEGORIES),
     _bad_server_populated,
     _wait_of_an_error_that_is_final,
-    _category_of_another_code,
     _bad_display,
     _text_and_error,
     _bad_format,

@@ -342,7 +342,7 @@ def _has_all_digits(text: str, number: decimal.Decimal) -> bool:
     with suppress(decimal.InvalidOperation):  # the exponent is too large
         written = decimal.Decimal(text)
         if not number:  # the noughts are its digits
-            return not written and _exponent(written) <= max(0, _exponent(number))
+            return not written and _exponent(written) <= _exponent(number)
         return written == number and _digits(text).startswith(_digits(str(number)))
     return False
 
