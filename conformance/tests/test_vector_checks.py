@@ -112,6 +112,12 @@ FAILS = {
         composed-and-decomposed-text-stay-apart
     """,
     "PlainJsonWriter": """
+        a-member-of-the-meta-of-a-display-without-a-vendor-is-refused
+        a-reserved-type-is-refused
+        groups-four-deep-are-refused
+        fallbacks-four-deep-are-refused
+        a-chart-that-links-from-its-second-layer-is-refused
+        a-parameter-disclosed-and-redacted-is-refused
         hostile-text-in-server-populated
         markup-characters-in-json
         forged-second-response-in-json

@@ -25,7 +25,7 @@ from .altered_values import BAD_JSON, altered_value, envelope_is_valid, with_raw
 from .document_tree import JSON_ELEMENTS, Element, Response, attribute, data, foreign, json_text, written
 from .generated import delivered_responses
 from .pieces_of_documents import in_pieces
-from .schema_borders import broken
+from .schema_borders import allowed, broken
 from .vectors import Vector
 
 T = TypeVar("T")
@@ -61,16 +61,20 @@ class Document:
         Raises:
             NotHere: there is none.
         """
-        inner = (one for child in self.children() for one in (child, *child.content) if isinstance(one, Element))
-        own = [one for one in (self.root, *inner) if not names or one.name in names]
+        own = [one for one in self.own() if not names or one.name in names]
         if not own:
             raise NotHere
         return self.random.choice(own)
 
+    def own(self) -> list[Element]:
+        """Return the elements of the response, without those that a reader ignores."""
+        inner = (one for child in self.children() for one in (child, *child.content) if isinstance(one, Element))
+        return [self.root, *inner]
+
     def children(self) -> list[Element]:
         """Return the children of the root element that are in no namespace."""
         some = [child for child in self.root.content if isinstance(child, Element) and ":" not in child.name]
-        return [child for child in some if all(name != "xmlns" for name, _ in child.attributes)]
+        return [child for child in some if all(name != "xmlns" or not value for name, value in child.attributes)]
 
     def value(self, name: str) -> Any:
         """Return the JSON value in an element of this name."""
@@ -78,6 +82,7 @@ class Document:
 
     def set_value(self, name: str, value: Any, text: str = "") -> None:
         """Give an element another JSON value, written as `text` where that is given."""
+        value = copy.deepcopy(value)  # others change it further
         (self.response["error"] if name == "meta" else self.response)[name] = value
         self.any(name).content = [data(text or json_text(value, self.random), self.random)]
 
@@ -242,8 +247,27 @@ def _insert(document: Document, element: Element, piece: str) -> None:
 
 @alters("XMCP-RSP-067")
 def _comment_outside(document: Document) -> None:
-    some = ("<!-- a -->", "<?p a?>", "\n<!--<tool_response/>-->\n", "<!-- <!DOCTYPE a> -->", "  \n", "<!--a--><!--b-->")
-    document.before, document.after = document.random.choice(some), document.random.choice(("", *some))
+    some = (
+        *("<!-- a -->", "<?p a?>", "\n<!--<tool_response/>-->\n", "<!-- <!DOCTYPE a> -->", "  \n", "<!--a--><!--b-->"),
+        *("<?xml-a version='1.1' encoding='latin-1'?>", "<?xmlb?>", "<?p <!DOCTYPE a>?>", "\r\n"),
+    )
+    mark = document.random.choice(("", "", "\ufeff"))
+    document.before, document.after = mark + document.in_turn(some), document.random.choice(("", *some))
+
+
+@alters("XMCP-RSP-066")
+def _namespace_that_changes_nothing(document: Document) -> None:
+    some = (
+        *(
+            ("xmlns", ""),
+            ("xmlns:xml", "http://www.w3.org/XML/1998/namespace"),
+            ("xmlns:v2", "urn:v"),
+            ("xmlns:display", "a"),
+        ),
+    )
+    name, value = document.in_turn(some)
+    element = document.any("tool_response") if name == "xmlns" and document.turn % 2 else document.any()
+    element.set(name, value)
 
 
 @alters("XMCP-RSP-070")
@@ -261,6 +285,20 @@ def _tags_in_another_form(document: Document) -> None:
     document.random.shuffle(element.attributes)
     element.attributes = [(name, value.replace("'", "&apos;")) for name, value in element.attributes]
     element.space, element.quote = document.in_turn((" ", "\n", "\t", "\r\n  ")), "'"
+    element.end_space = document.random.choice(("", element.space))
+
+
+@alters("XMCP-RSP-067")
+def _element_without_an_end_tag(document: Document) -> None:
+    """An element that has nothing in it, and says so in its start tag."""
+    element = document.any("llm_output", "error")
+    element.content = []
+    element.closed = True
+    if element.name == "llm_output":
+        document.response["llm_output"] = ""
+    else:
+        document.response["error"]["message"] = ""
+        document.response["error"].pop("meta", None)
 
 
 @alters("XMCP-RSP-065")
@@ -403,9 +441,7 @@ for _requirement, _name, _schema in (
 ):
     _objects_of_it = [value for value in broken(_schema) if isinstance(value, dict)]
     for _part in range(_PARTS_OF_OBJECTS):
-        alters(_requirement)(
-            partial(_value_beyond_its_schema, _name, _objects_of_it[_part::_PARTS_OF_OBJECTS])
-        )
+        alters(_requirement)(partial(_value_beyond_its_schema, _name, _objects_of_it[_part::_PARTS_OF_OBJECTS]))
 
 
 @alters("XMCP-RSP-086")
@@ -441,6 +477,15 @@ def _unknown_member_of_an_envelope(document: Document) -> None:
         envelope = envelope["fallback"]
     _add_unknown(document, envelope)
     document.set_value("display", document.response["display"])
+
+
+def _envelope_within_the_schema(some: Sequence[Any], document: Document) -> None:
+    document.any("display")
+    document.set_value("display", document.in_turn(some))
+
+
+for _part in range(_PARTS_OF_OBJECTS):
+    alters("XMCP-DSP-008")(partial(_envelope_within_the_schema, allowed("display_envelope")[_part::_PARTS_OF_OBJECTS]))
 
 
 @alters("XMCP-RSP-067")
@@ -481,11 +526,13 @@ _DEPTH: Final = 64
 
 @alters("XMCP-RSP-080")
 def _json_as_deep_as_it_can_be(document: Document) -> None:
-    name = document.any(*JSON_ELEMENTS).name
-    deep = document.in_turn(_DEEP)(_DEPTH - 1)
-    value = document.value(name)
-    value["acme/later"] = json.loads(deep)
-    document.set_value(name, value)
+    document.any(*JSON_ELEMENTS)
+    deep = json.loads(document.in_turn(_DEEP)(_DEPTH - 1))
+    # In each element that has JSON, because each is a value of its own.
+    for name in [one.name for one in document.own() if one.name in JSON_ELEMENTS]:
+        value = document.value(name)
+        value["acme/later"] = deep
+        document.set_value(name, value)
 
 
 def _objects(levels: int) -> str:
@@ -614,6 +661,17 @@ def _json_that_is_no_object(document: Document) -> None:
     _refused_json(document, name, document.in_turn(("null", "[]", "[{}]", "1", "true", '""', '"{}"', "-0")))
 
 
+@alters("XMCP-RSP-069")
+def _json_that_is_bad_twice(document: Document) -> None:
+    """Not in the display alone: no policy makes this document one that is read."""
+    names = [one.name for one in document.own() if one.name in JSON_ELEMENTS]
+    if len(names) < 2:
+        raise NotHere
+    for name in names:
+        document.any(name).content = [document.in_turn(("{", "", "{}}", "{'a':1}", '{"a":1,"a":1}'))]
+    document.error = "BAD_JSON"
+
+
 def _envelope_beyond_the_schema(some: Sequence[Any], document: Document) -> None:
     document.any("display")
     document.set_value("display", document.in_turn(some))
@@ -624,6 +682,31 @@ def _envelope_beyond_the_schema(some: Sequence[Any], document: Document) -> None
 _PARTS: Final = 16
 for _part in range(_PARTS):
     alters("XMCP-DSP-008")(partial(_envelope_beyond_the_schema, broken("display_envelope")[_part::_PARTS]))
+
+
+_SHOWN: Final = {"type": "text", "payload": "a"}
+_AROUND: Final[tuple[Callable[[Any], Any], ...]] = (
+    lambda inner: {"type": "group", "payload": [_SHOWN, inner]},
+    lambda inner: {**_SHOWN, "fallback": inner},
+    lambda inner: {**_SHOWN, "fallback": {"type": "group", "payload": [inner, _SHOWN]}},
+    lambda inner: {"type": "group", "payload": [_SHOWN, _SHOWN, {**_SHOWN, "fallback": inner}]},
+    lambda inner: {**_SHOWN, "fallback": {**_SHOWN, "fallback": inner}},
+    lambda inner: {"type": "group", "payload": [{"type": "group", "payload": [_SHOWN, inner]}]},
+)
+"""Envelopes that have another one in them."""
+
+
+def _envelope_within_another(some: Sequence[Any], document: Document) -> None:
+    document.any("display")
+    value = _AROUND[document.turn % len(_AROUND)](document.random.choice(some))
+    document.set_value("display", value)
+    if not envelope_is_valid(value):
+        document.error = "BAD_ENVELOPE"
+        document.in_display = True
+
+
+for _some_envelopes in (broken("display_envelope")[::2], broken("display_envelope")[1::2], allowed("display_envelope")):
+    alters("XMCP-DSP-008")(partial(_envelope_within_another, _some_envelopes))
 
 
 @alters("XMCP-DSP-008")

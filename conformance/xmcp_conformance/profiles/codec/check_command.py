@@ -105,9 +105,9 @@ def _check_more(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> No
 
 def more_vectors(examples: int, seed: int) -> Iterator[Vector]:
     """Yield what is judged besides the vectors of the file and the responses that are drawn."""
-    yield from islice(altered(seed), 4 * examples)
+    yield from islice(altered(seed), 5 * examples)
     yield from islice(refused_responses(seed), examples)
-    yield from islice(beyond_a_schema(seed), 2 * examples)
+    yield from islice(beyond_a_schema(seed), 3 * examples)
     yield from islice(rules_beyond_schemas(seed), examples // 2)
     yield from islice(halved(seed), examples // 4)
     yield from islice(values_beyond_json(seed), examples)

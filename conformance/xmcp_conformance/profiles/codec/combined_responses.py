@@ -73,7 +73,18 @@ def _replaced_texts() -> Iterator[_Row]:
 
 _CARE: Final = (
     *("", " ", "\n", "\ufeffa", "a\ufeff", "\r\n", "a\r\rb", "]]]>", "]]]]>]", "]]&gt;", "a]]", "&#x41;", "&amp;"),
-    *("\u00a0a\u00a0", "\u2028", "e\u0301", "\U0001f600", "\ufffd", "a\tb\tc", "a\nb\nc", "'\"'\"", "<![CDATA[", "&&lt;"),
+    *(
+        "\u00a0a\u00a0",
+        "\u2028",
+        "e\u0301",
+        "\U0001f600",
+        "\ufffd",
+        "a\tb\tc",
+        "a\nb\nc",
+        "'\"'\"",
+        "<![CDATA[",
+        "&&lt;",
+    ),
 )
 """Texts that XML can carry, if they are written with care."""
 

@@ -43,10 +43,11 @@ def values_beyond_json(seed: int) -> Iterator[Vector]:
     )
 
 
-def _vector(number: int, value: _Value, place: Callable[[Any], Any], shown: Callable[[Any], Any]) -> Vector:
-    delivered = {**shown(place(value.delivered)), "lossy": value.lossy}
+def _vector(number: int, value: _Value, place: tuple[_Place, _Place], shown: Callable[[Any], Any]) -> Vector:
+    within, read = place
+    delivered = {**shown(read(value.delivered)), "lossy": value.lossy}
     expect = {"refused": True} if value.refused else {"response": delivered}
-    case = {"response": shown(place(value.given)), "expect": expect}
+    case = {"response": shown(within(value.given)), "expect": expect}
     return Vector(f"drawn-{value.kind}-{number}", 0, "encode", (value.requirement,), case)
 
 
@@ -60,12 +61,21 @@ _ELEMENTS: Final[tuple[Callable[[Any], dict[str, Any]], ...]] = (
 """Where a response holds JSON whose values can be of any kind."""
 
 
-_PLACES: Final[tuple[Callable[[Any], Any], ...]] = (
-    lambda value: {"v": value},
-    lambda value: [value],
-    lambda value: {"a": [{"b": value, "c": 1}, None]},
-    lambda value: [[], [0, value, "<&>"]],
+_Place = Callable[[Any], Any]
+_PLACES: Final[tuple[tuple[_Place, _Place], ...]] = (
+    *(
+        (same, same)
+        for same in (
+            lambda value: {"v": value},
+            lambda value: [value],
+            lambda value: {"a": [{"b": value, "c": 1}, None]},
+            lambda value: [[], [0, value, "<&>"]],
+        )
+    ),
+    (lambda value: {"$tuple": [0, value]}, lambda value: [0, value]),
+    (lambda value: {"$pairs": [[7, value], ["a", 1]]}, lambda value: {"7": value, "a": 1}),
 )
+"""How a value stands in a larger one that is given, and how what a reader gets of it stands in what it gets of that."""
 
 
 def _bytes(content: bytes) -> _Value:

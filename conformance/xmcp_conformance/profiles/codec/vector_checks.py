@@ -210,10 +210,20 @@ def _encode(vector: Vector, codec: Codec) -> None:
         raise _Wrong(f"the document {quoted(document)}", "a refusal")
     if "raw_lacks" in vector.expect:
         _lacks(document, vector.expect["raw_lacks"])
-    read_by_others = list(_read_by_others(document))
-    if len(document) <= _MOST_READ:
-        _written_well(document)  # first, for it names the sentence
-    for parser, tree in read_by_others:
+    try:
+        _carries(vector, given, document)
+    except _Wrong as wrong:
+        # How it is written says most exactly what is wrong, where a vector does not.
+        if "sentences" in vector.case and not wrong.about and (ill := _ill_written(document)):
+            wrong.sentence = ill.requirement
+        raise
+    if ill := _ill_written(document):
+        raise _Wrong(f"{ill.seen} in {quoted(document)}", ill.expected, sentence=ill.requirement)
+
+
+def _carries(vector: Vector, given: Response, document: str) -> None:
+    """Judge what parsers read in a document."""
+    for parser, tree in _read_by_others(document):
         if parser == "lxml":
             _valid(tree)
         if given.get("lossy") and not _is_true(tree.get("lossy")):
@@ -228,11 +238,10 @@ def _encode(vector: Vector, codec: Codec) -> None:
         _same(seen, expected, f"{parser} reads ")
 
 
-def _written_well(document: str) -> None:
-    """Judge how a document is written, which no parser shows, whatever it is that the vector is about."""
-    for one in read(document, by_server=False).observations:
-        if not one.ok and one.requirement in OF_WRITING:
-            raise _Wrong(f"{one.seen} in {quoted(document)}", one.expected, sentence=one.requirement)
+def _ill_written(document: str) -> Observation | None:
+    """Return what is wrong with how a document is written, which no parser shows, whatever a vector is about."""
+    seen = read(document, by_server=False).observations if len(document) <= _MOST_READ else ()
+    return next((one for one in seen if not one.ok and one.requirement in OF_WRITING), None)
 
 
 _MOST_READ: Final = 2 * 65_536

@@ -98,6 +98,12 @@ class NormalisingWriter(MiniatureCodec):
     "XMCP-RSP-048",
     "XMCP-RSP-049",
     "XMCP-RSP-081",
+    "XMCP-DSP-006",
+    "XMCP-DSP-010",
+    "XMCP-DSP-011",
+    "XMCP-DSP-014",
+    "XMCP-DSP-015",
+    "XMCP-RSP-096",
     profile="codec",
 )
 class PlainJsonWriter(MiniatureCodec):
