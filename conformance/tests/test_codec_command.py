@@ -31,6 +31,7 @@ from xmcp_conformance.profiles.codec.command import SCHEMA, CodecUnavailable, Co
 from xmcp_conformance.profiles.codec.generated import Drawn, drawn, halved, smallest
 from xmcp_conformance.profiles.codec.refused_responses import beyond_a_schema, refused_responses
 from xmcp_conformance.profiles.codec.rules_beyond_schemas import rules_beyond_schemas
+from xmcp_conformance.profiles.codec.schemas_as_read import schemas_as_read
 from xmcp_conformance.profiles.codec.tagged_values import needed, tagged
 from xmcp_conformance.profiles.codec.vector_checks import CodecFault, check_codec
 from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped, untagged
@@ -176,7 +177,8 @@ def test_a_codec_that_is_right_is_right_for_what_is_drawn_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "some", [altered, beyond_a_schema, combined_responses, halved, refused_responses, rules_beyond_schemas]
+    "some",
+    [altered, beyond_a_schema, combined_responses, halved, refused_responses, rules_beyond_schemas, schemas_as_read],
 )
 def test_what_is_altered_does_not_blame_a_codec_that_is_right(some: Callable[[int], Iterator[Vector]]) -> None:
     vectors = [*islice(some(7), 1_500)]

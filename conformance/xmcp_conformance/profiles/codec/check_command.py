@@ -19,6 +19,7 @@ from .command import CommandCodec
 from .generated import Drawn, drawn, halved, smallest
 from .refused_responses import beyond_a_schema, refused_responses
 from .rules_beyond_schemas import rules_beyond_schemas
+from .schemas_as_read import schemas_as_read
 from .values_beyond_json import values_beyond_json
 from .vector_checks import PROFILE, CodecUnavailable, check_codec
 from .vectors import Vector
@@ -112,6 +113,7 @@ def more_vectors(examples: int, seed: int) -> Iterator[Vector]:
     yield from islice(halved(seed), examples // 4)
     yield from islice(values_beyond_json(seed), examples)
     yield from islice(combined_responses(seed), examples)
+    yield from islice(schemas_as_read(seed), 2 * examples)
 
 
 def _small(codec: CommandCodec, one: Drawn, direction: str) -> list[Observation]:

@@ -18,7 +18,9 @@ from .vectors import Vector
 def combined_responses(seed: int) -> Iterator[Vector]:
     """Yield vectors of the direction encode without end, the same for the same seed."""
     random = Random(f"combined {seed}")  # noqa: S311 - no secret
-    tables = [[*table] for table in (_tags(), _replaced_texts(), _marked_texts(), _halves())]
+    tables = [
+        [*table] for table in (_tags(), _replaced_texts(), _marked_texts(), _halves(), _lossy_together(), _many())
+    ]
     for table in tables:
         random.shuffle(table)
     rows = (row for rows in zip_longest(*tables) for row in rows if row)
@@ -113,3 +115,32 @@ def _halves() -> Iterator[_Row]:
         for response in places:
             for illegal in ("replace", "error"):
                 yield "XMCP-RSP-053", {"tool_name": "t"} | response, illegal
+
+
+def _lossy_together() -> Iterator[_Row]:
+    """Yield responses in which several elements lose something, of which each is marked."""
+    half: Any = {"a": ["\ud800"]}
+    shown = {"type": "json", "payload": half}
+    error = {**_error("a\0b"), "meta": {"params": half}}
+    for response in (
+        {"error": error},
+        {"error": error, "display": shown},
+        {"llm_output": "\ufffe", "display": shown},
+        {"llm_output": "\ufffe", "display": shown, "server_populated": {"values": half}},
+        {"call_id": "\x1b", "llm_output": "a\x1b", "server_populated": {"values": half}},
+        {"error": {**error, "message": "m"}, "server_populated": {"values": half}},
+    ):
+        for name in ("t", "\x1bt"):
+            for lossy in (False, True):
+                yield "XMCP-RSP-026", {"tool_name": name, "lossy": lossy, **response}, "replace"
+
+
+_MANY_ITEMS: Final = 2_000
+
+
+def _many() -> Iterator[_Row]:
+    """Yield JSON with more items or members than a program expects."""
+    values: tuple[Any, ...] = ([*range(_MANY_ITEMS)], {f"a{number}": number for number in range(_MANY_ITEMS)})
+    for value in values:
+        yield "XMCP-RSP-054", {"tool_name": "t", "display": {"type": "json", "payload": value}}, "replace"
+        yield "XMCP-RSP-054", {"tool_name": "t", "error": _error("m") | {"meta": {"params": {"a": value}}}}, "replace"

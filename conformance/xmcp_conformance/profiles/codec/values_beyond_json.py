@@ -72,7 +72,6 @@ _PLACES: Final[tuple[tuple[_Place, _Place], ...]] = (
             lambda value: [[], [0, value, "<&>"]],
         )
     ),
-    (lambda value: {"$tuple": [0, value]}, lambda value: [0, value]),
     (lambda value: {"$pairs": [[7, value], ["a", 1]]}, lambda value: {"7": value, "a": 1}),
 )
 """How a value stands in a larger one that is given, and how what a reader gets of it stands in what it gets of that."""
@@ -168,6 +167,15 @@ _REPLACED: Final = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 _OFFSETS: Final = (None, 0, 330, -210, -30, 840, 60, -720, 345, -570, 30)
 _BEYOND: Final = (2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64, 10**21, 10**30, 2**128 + 1)
 
+_IN_TUPLES: Final = (
+    _Value("tuple", "XMCP-RSP-045", {"$tuple": [{"$float": "NaN"}]}, [None]),
+    _Value("tuple", "XMCP-RSP-047", {"$tuple": [{"$bytes": "YQ=="}, 1]}, ["YQ==", 1]),
+    _Value("tuple", "XMCP-RSP-048", {"$tuple": ["a", {"b": {"$date": "2026-01-02"}}]}, ["a", {"b": "2026-01-02"}]),
+    _Value("tuple", "XMCP-RSP-043", {"$tuple": [{"$integer": "9007199254740993"}]}, ["9007199254740993"]),
+    _Value("tuple", "XMCP-RSP-049", {"$tuple": [1, {"$opaque": True}]}, refused=True),
+)
+"""Values inside a tuple are written as they are elsewhere."""
+
 _FIXED: Final = (
     [_bytes(bytes(reversed(range(256)))[:length]) for length in (3, 58, 0, 1, 2, 57, 76, 77, 200, 256)],
     [
@@ -197,7 +205,7 @@ _FIXED: Final = (
         *(_no_number(name) for name in ("NaN", "Infinity", "-Infinity")),
         *(_no_decimal(name) for name in ("NaN", "Infinity", "-Infinity")),
     ],
-    [_tuple(items) for items in ([1, "a"], [], [None], [[True], {"a": 1.5}])],
+    [*(_tuple(items) for items in ([1, "a"], [], [None], [[True], {"a": 1.5}])), *_IN_TUPLES],
     [
         _numbered(1),
         _numbered(0),
