@@ -78,6 +78,7 @@ def test_a_decimal_number_can_have_any_notation_of_json(form: str) -> None:
         lambda number: f"{number}e99999999999999999999",
         lambda number: f"{number} ",
         lambda number: float(number),
+        lambda number: number if number else "0",
     ],
 )
 def test_a_decimal_number_without_a_digit_or_in_no_notation_of_json_is_wrong(write: Callable[[Any], str]) -> None:

@@ -140,7 +140,11 @@ _MANY_ITEMS: Final = 2_000
 
 def _many() -> Iterator[_Row]:
     """Yield JSON with more items or members than a program expects."""
-    values: tuple[Any, ...] = ([*range(_MANY_ITEMS)], {f"a{number}": number for number in range(_MANY_ITEMS)})
+    values: tuple[Any, ...] = (
+        [*range(_MANY_ITEMS)],
+        {f"a{number}": number for number in range(_MANY_ITEMS)},
+        {"": 1, "a": {"": []}},
+    )
     for value in values:
         yield "XMCP-RSP-054", {"tool_name": "t", "display": {"type": "json", "payload": value}}, "replace"
         yield "XMCP-RSP-054", {"tool_name": "t", "error": _error("m") | {"meta": {"params": {"a": value}}}}, "replace"

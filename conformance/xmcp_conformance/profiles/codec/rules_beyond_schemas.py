@@ -27,7 +27,7 @@ def rules_beyond_schemas(seed: int) -> Iterator[Vector]:
         yield Vector(f"rule-{number}", 0, "encode", (requirement,), case)
 
 
-_TEXT: Final = {"type": "text", "payload": "a"}
+_TEXT: Final[_Value] = {"type": "text", "payload": "a"}
 
 
 def _displays() -> Iterator[_Row]:
@@ -48,7 +48,7 @@ def _envelopes() -> Iterator[tuple[str, _Value]]:
     for name, row in DISPLAY_TYPES.items():
         if row["status"] == "reserved":
             yield "XMCP-DSP-010", {"type": name, "payload": {}}
-    group, fallback = _TEXT, _TEXT
+    group = fallback = _TEXT
     for _ in range(ENVELOPE_RULES["deepest_group"] + 1):
         group = {"type": "group", "payload": [_TEXT, group]}
     for _ in range(ENVELOPE_RULES["deepest_fallback"] + 1):

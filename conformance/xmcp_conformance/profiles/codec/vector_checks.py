@@ -214,7 +214,8 @@ def _encode(vector: Vector, codec: Codec) -> None:
         _carries(vector, given, document)
     except _Wrong as wrong:
         # How it is written says most exactly what is wrong, where a vector does not.
-        if "sentences" in vector.case and not wrong.about and (ill := _ill_written(document)):
+        sentences = vector.case.get("sentences")
+        if sentences is not None and wrong.about not in sentences and (ill := _ill_written(document)):
             wrong.sentence = ill.requirement
         raise
     if ill := _ill_written(document):
