@@ -149,5 +149,5 @@ def _many() -> Iterator[_Row]:
         yield "XMCP-RSP-054", {"tool_name": "t", "display": {"type": "json", "payload": value}}, "replace"
         yield "XMCP-RSP-054", {"tool_name": "t", "error": _error("m") | {"meta": {"params": {"a": value}}}}, "replace"
     for name, empty in (("title", ""), ("alt", ""), ("meta", {}), ("later", []), ("later", None)):
-        shown = {"type": "text", "payload": "a", name: empty}
+        shown: dict[str, Any] = {"type": "text", "payload": "a", name: empty}
         yield "XMCP-RSP-054", {"tool_name": "t", "llm_output": "a", "display": shown}, "replace"
