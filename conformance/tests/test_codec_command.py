@@ -26,9 +26,12 @@ from xmcp_conformance.core.events import Event, NotReached, RunStarted
 from xmcp_conformance.profiles.codec import command
 from xmcp_conformance.profiles.codec.altered_documents import altered
 from xmcp_conformance.profiles.codec.check_command import DIRECTIONS, _check_drawn, check_command
+from xmcp_conformance.profiles.codec.combined_responses import combined_responses
 from xmcp_conformance.profiles.codec.command import SCHEMA, CodecUnavailable, CommandCodec
 from xmcp_conformance.profiles.codec.generated import Drawn, drawn, halved, smallest
-from xmcp_conformance.profiles.codec.refused_responses import refused_responses
+from xmcp_conformance.profiles.codec.refused_responses import beyond_a_schema, refused_responses
+from xmcp_conformance.profiles.codec.rules_beyond_schemas import rules_beyond_schemas
+from xmcp_conformance.profiles.codec.schemas_as_read import schemas_as_read
 from xmcp_conformance.profiles.codec.tagged_values import needed, tagged
 from xmcp_conformance.profiles.codec.vector_checks import CodecFault, check_codec
 from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped, untagged
@@ -173,7 +176,10 @@ def test_a_codec_that_is_right_is_right_for_what_is_drawn_too() -> None:
     assert vectors == again
 
 
-@pytest.mark.parametrize("some", [altered, refused_responses, halved])
+@pytest.mark.parametrize(
+    "some",
+    [altered, beyond_a_schema, combined_responses, halved, refused_responses, rules_beyond_schemas, schemas_as_read],
+)
 def test_what_is_altered_does_not_blame_a_codec_that_is_right(some: Callable[[int], Iterator[Vector]]) -> None:
     vectors = [*islice(some(7), 1_500)]
     assert [str(one) for vector in vectors for one in check_codec(vector, MiniatureCodec()) if not one.ok] == []

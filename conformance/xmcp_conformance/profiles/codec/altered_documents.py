@@ -25,7 +25,7 @@ from .altered_values import BAD_JSON, altered_value, envelope_is_valid, with_raw
 from .document_tree import JSON_ELEMENTS, Element, Response, attribute, data, foreign, json_text, written
 from .generated import delivered_responses
 from .pieces_of_documents import in_pieces
-from .schema_borders import broken
+from .schema_borders import allowed, broken
 from .vectors import Vector
 
 T = TypeVar("T")
@@ -61,16 +61,20 @@ class Document:
         Raises:
             NotHere: there is none.
         """
-        inner = (one for child in self.children() for one in (child, *child.content) if isinstance(one, Element))
-        own = [one for one in (self.root, *inner) if not names or one.name in names]
+        own = [one for one in self.own() if not names or one.name in names]
         if not own:
             raise NotHere
         return self.random.choice(own)
 
+    def own(self) -> list[Element]:
+        """Return the elements of the response, without those that a reader ignores."""
+        inner = (one for child in self.children() for one in (child, *child.content) if isinstance(one, Element))
+        return [self.root, *inner]
+
     def children(self) -> list[Element]:
         """Return the children of the root element that are in no namespace."""
         some = [child for child in self.root.content if isinstance(child, Element) and ":" not in child.name]
-        return [child for child in some if all(name != "xmlns" for name, _ in child.attributes)]
+        return [child for child in some if all(name != "xmlns" or not value for name, value in child.attributes)]
 
     def value(self, name: str) -> Any:
         """Return the JSON value in an element of this name."""
@@ -78,6 +82,7 @@ class Document:
 
     def set_value(self, name: str, value: Any, text: str = "") -> None:
         """Give an element another JSON value, written as `text` where that is given."""
+        value = copy.deepcopy(value)  # others change it further
         (self.response["error"] if name == "meta" else self.response)[name] = value
         self.any(name).content = [data(text or json_text(value, self.random), self.random)]
 
@@ -241,8 +246,20 @@ def _insert(document: Document, element: Element, piece: str) -> None:
 
 @alters("XMCP-RSP-067")
 def _comment_outside(document: Document) -> None:
-    some = ("<!-- a -->", "<?p a?>", "\n<!--<tool_response/>-->\n", "<!-- <!DOCTYPE a> -->", "  \n", "<!--a--><!--b-->")
-    document.before, document.after = document.random.choice(some), document.random.choice(("", *some))
+    some = (
+        *("<!-- a -->", "<?p a?>", "\n<!--<tool_response/>-->\n", "<!-- <!DOCTYPE a> -->", "  \n", "<!--a--><!--b-->"),
+        *("<?xml-a version='1.1' encoding='latin-1'?>", "<?xmlb?>", "<?p <!DOCTYPE a>?>", "\r\n"),
+    )
+    mark = document.random.choice(("", "", "\ufeff"))
+    document.before, document.after = mark + document.in_turn(some), document.random.choice(("", *some))
+
+
+@alters("XMCP-RSP-066")
+def _namespace_that_changes_nothing(document: Document) -> None:
+    xml = "http://www.w3.org/XML/1998/namespace"
+    name, value = document.in_turn((("xmlns", ""), ("xmlns:xml", xml), ("xmlns:v2", "urn:v"), ("xmlns:display", "a")))
+    for element in document.own():
+        element.set(name, value)
 
 
 @alters("XMCP-RSP-070")
@@ -260,6 +277,20 @@ def _tags_in_another_form(document: Document) -> None:
     document.random.shuffle(element.attributes)
     element.attributes = [(name, value.replace("'", "&apos;")) for name, value in element.attributes]
     element.space, element.quote = document.in_turn((" ", "\n", "\t", "\r\n  ")), "'"
+    element.end_space = document.random.choice(("", element.space))
+
+
+@alters("XMCP-RSP-067")
+def _element_without_an_end_tag(document: Document) -> None:
+    """An element that has nothing in it, and says so in its start tag."""
+    element = document.any("llm_output", "error")
+    element.content = []
+    element.closed = True
+    if element.name == "llm_output":
+        document.response["llm_output"] = ""
+    else:
+        document.response["error"]["message"] = ""
+        document.response["error"].pop("meta", None)
 
 
 @alters("XMCP-RSP-065")
@@ -351,7 +382,7 @@ def _message_that_is_empty(document: Document) -> None:
 
 @alters("XMCP-ERR-013")
 def _code_without_category(document: Document) -> None:
-    codes = (*CATEGORY_OF, "X_ACME_TIMEOUT", "ACME_RATE_LIMITED", "NOT_FOUND_HERE", "X_" + "A" * 61)
+    codes = ("X_ACME_TIMEOUT", "ACME_RATE_LIMITED", "NOT_FOUND_HERE", "X_" + "A" * 61, *CATEGORY_OF)
     code = document.in_turn(codes)
     element = document.any("error")
     element.set("code", code)
@@ -463,11 +494,13 @@ _DEPTH: Final = 64
 
 @alters("XMCP-RSP-080")
 def _json_as_deep_as_it_can_be(document: Document) -> None:
-    name = document.any(*JSON_ELEMENTS).name
-    deep = document.in_turn(_DEEP)(_DEPTH - 1)
-    value = document.value(name)
-    value["acme/later"] = json.loads(deep)
-    document.set_value(name, value)
+    document.any(*JSON_ELEMENTS)
+    deep = json.loads(document.in_turn(_DEEP)(_DEPTH - 1))
+    # In each element that has JSON, because each is a value of its own.
+    for name in [one.name for one in document.own() if one.name in JSON_ELEMENTS]:
+        value = document.value(name)
+        value["acme/later"] = deep
+        document.set_value(name, value)
 
 
 def _objects(levels: int) -> str:
@@ -487,6 +520,36 @@ def _in_turns(levels: int) -> str:
 
 
 _DEEP: Final = (_objects, _arrays, _arrays_beside_a_backslash, _in_turns)
+
+
+_UNITS: Final = {"x": 1, "&amp;": 1, "\u00e9": 2, "&#120;": 1, "\u6771": 3, "&#233;": 2, "\U0001f600": 4}
+"""What a long value is made of, and how many bytes of UTF-8 that is."""
+_LONGEST_VALUE: Final = 4_096
+"""How many bytes of UTF-8 the value of an attribute has at most (section 2.6)."""
+
+
+def _set_a_long_value(document: Document, size: int) -> None:
+    """Give an element an attribute that a reader ignores, or the declaration of a namespace."""
+    unit, start = document.in_turn([*_UNITS]), "urn:"
+    count, rest = divmod(size - len(start), _UNITS[unit])
+    # The name of a namespace is a URI, which has no other characters than those of ASCII.
+    names = ("later", "xmlns:long") if _UNITS[unit] == 1 else ("later", "v:later")
+    element = document.any()
+    name = document.random.choice(names)
+    if name.startswith("v:"):
+        element.set("xmlns:v", "urn:v")
+    element.set(name, start + "y" * rest + unit * count)
+
+
+@alters("XMCP-RSP-080")
+def _attribute_as_long_as_it_can_be(document: Document) -> None:
+    _set_a_long_value(document, _LONGEST_VALUE)
+
+
+@alters("XMCP-RSP-068")
+def _attribute_that_is_too_long(document: Document) -> None:
+    _set_a_long_value(document, _LONGEST_VALUE + 1)
+    document.error = "LIMIT"
 
 
 # Faults
@@ -566,16 +629,40 @@ def _json_that_is_no_object(document: Document) -> None:
     _refused_json(document, name, document.in_turn(("null", "[]", "[{}]", "1", "true", '""', '"{}"', "-0")))
 
 
-def _envelope_beyond_the_schema(some: Sequence[Any], document: Document) -> None:
+@alters("XMCP-RSP-069")
+def _json_that_is_bad_twice(document: Document) -> None:
+    """Not in the display alone: no policy makes this document one that is read."""
+    names = [one.name for one in document.own() if one.name in JSON_ELEMENTS]
+    if len(names) < 2:
+        raise NotHere
+    for name in names:
+        document.any(name).content = [document.in_turn(("{", "", "{}}", "{'a':1}", '{"a":1,"a":1}'))]
+    document.error = "BAD_JSON"
+
+
+_SHOWN: Final = {"type": "text", "payload": "a"}
+_AROUND: Final[tuple[Callable[[Any], Any], ...]] = (
+    lambda inner: {"type": "group", "payload": [_SHOWN, inner]},
+    lambda inner: {**_SHOWN, "fallback": inner},
+    lambda inner: {**_SHOWN, "fallback": {"type": "group", "payload": [inner, _SHOWN]}},
+    lambda inner: {"type": "group", "payload": [_SHOWN, _SHOWN, {**_SHOWN, "fallback": inner}]},
+    lambda inner: {**_SHOWN, "fallback": {**_SHOWN, "fallback": inner}},
+    lambda inner: {"type": "group", "payload": [{"type": "group", "payload": [_SHOWN, inner]}]},
+)
+"""Envelopes that have another one in them."""
+
+
+def _envelope_within_another(some: Sequence[Any], document: Document) -> None:
     document.any("display")
-    document.set_value("display", document.in_turn(some))
-    document.error = "BAD_ENVELOPE"
-    document.in_display = True
+    value = _AROUND[document.turn % len(_AROUND)](document.random.choice(some))
+    document.set_value("display", value)
+    if not envelope_is_valid(value):
+        document.error = "BAD_ENVELOPE"
+        document.in_display = True
 
 
-_PARTS: Final = 16
-for _part in range(_PARTS):
-    alters("XMCP-DSP-008")(partial(_envelope_beyond_the_schema, broken("display_envelope")[_part::_PARTS]))
+for _some_envelopes in (broken("display_envelope")[::2], broken("display_envelope")[1::2], allowed("display_envelope")):
+    alters("XMCP-DSP-008")(partial(_envelope_within_another, _some_envelopes))
 
 
 @alters("XMCP-DSP-008")
@@ -818,7 +905,11 @@ def _tag_that_is_not_well_formed(document: Document) -> None:
         *("xmlns:v=''", "xmlns:a='urn:a' xmlns:c='urn:a' a:b='' c:b=''", "a='\x01'", "a='&#0;'", "a:b:c=''"),
         *("xmlns:xml='urn:v'", "xmlns:xmlns='urn:v'", "xmlns:v='http://www.w3.org/XML/1998/namespace'"),
     )
-    document.any().more = f" {document.in_turn(some)}"
+    element = document.any()
+    # libxml2 does not see that this is there twice, nor a name with two colons beside an instruction named `xml…`.
+    element.remove("xmlns:xml")
+    document.before = document.after = ""
+    element.more = f" {document.in_turn(some)}"
     document.error = "NOT_WELL_FORMED"
 
 
@@ -857,7 +948,7 @@ def _end_tag_of_another_element(document: Document) -> None:
     element = document.any()
     name = element.name
     others = (name.upper(), name.title(), f"{name} a=''", "b", f"{name}s", f"v:{name}", f" {name}", f"{name}/")
-    element.end = document.in_turn(others)
+    element.end, element.closed = document.in_turn(others), False
     document.error = "NOT_WELL_FORMED"
 
 

@@ -14,9 +14,12 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.shown_command import shown_command
 
 from .altered_documents import altered
+from .combined_responses import combined_responses
 from .command import CommandCodec
 from .generated import Drawn, drawn, halved, smallest
 from .refused_responses import beyond_a_schema, refused_responses
+from .rules_beyond_schemas import rules_beyond_schemas
+from .schemas_as_read import schemas_as_read
 from .values_beyond_json import values_beyond_json
 from .vector_checks import PROFILE, CodecUnavailable, check_codec
 from .vectors import Vector
@@ -103,11 +106,14 @@ def _check_more(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> No
 
 def more_vectors(examples: int, seed: int) -> Iterator[Vector]:
     """Yield what is judged besides the vectors of the file and the responses that are drawn."""
-    yield from islice(altered(seed), 4 * examples)
+    yield from islice(altered(seed), 5 * examples)
     yield from islice(refused_responses(seed), examples)
-    yield from islice(beyond_a_schema(seed), examples)
+    yield from islice(beyond_a_schema(seed), 3 * examples)
+    yield from islice(rules_beyond_schemas(seed), examples // 2)
     yield from islice(halved(seed), examples // 4)
     yield from islice(values_beyond_json(seed), examples)
+    yield from islice(combined_responses(seed), examples)
+    yield from islice(schemas_as_read(seed), 2 * examples)
 
 
 def _small(codec: CommandCodec, one: Drawn, direction: str) -> list[Observation]:

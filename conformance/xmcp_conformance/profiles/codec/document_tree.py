@@ -33,13 +33,19 @@ class Element:
     """What the start tag has at its end besides."""
     end: str = ""
     """The name in the end tag, where it is another one."""
+    end_space: str = ""
+    """White space in the end tag."""
+    closed: bool = False
+    """Whether the start tag says that the element is empty, if it is; then there is no end tag."""
 
     def __str__(self) -> str:
         """Return the element as text."""
         equals = f"{self.space}={self.space}{self.quote}"
         attributes = "".join(f"{self.space or ' '}{name}{equals}{value}{self.quote}" for name, value in self.attributes)
-        start = f"<{self.name}{attributes}{self.more}{self.space}>"
-        return f"{start}{''.join(map(str, self.content))}</{self.end or self.name}>"
+        start = f"<{self.name}{attributes}{self.more}{self.space}"
+        if self.closed and not self.content:
+            return f"{start}/>"
+        return f"{start}>{''.join(map(str, self.content))}</{self.end or self.name}{self.end_space}>"
 
     def all(self) -> Iterator[Element]:
         """Yield the element and each within it, in the order of their start tags."""

@@ -88,10 +88,18 @@ def halved(seed: int) -> Iterator[Vector]:
             given["error"] = {**given["error"], "message": f"a{half}b"}
         else:
             given[random.choice(("tool_name", "call_id"))] = f"a{half}b"
-        content = {"response": tagged(given), "sentences": _of_an_emitter(given, carried(given))}
-        content["expect"] = {"response": carried(given), "marked": _marked(given)}
         requirement = "XMCP-RSP-053" if values else "XMCP-RSP-026"
-        yield Vector(f"drawn-{one.number}-halved", 0, "encode", (requirement,), content)
+        yield written_vector(f"drawn-{one.number}-halved", requirement, given)
+
+
+def written_vector(name: str, requirement: str, given: Response, illegal: str = "replace") -> Vector:
+    """Return the vector of a response that is to be written; with the policy `error`, refused if it is lossy."""
+    delivered, marked = carried(given), _marked(given)
+    content = {"response": tagged(given), "sentences": _of_an_emitter(given, delivered), "illegal": illegal}
+    content["expect"] = {"response": delivered, "marked": marked}
+    if illegal == "error" and marked:
+        content["expect"] = {"refused": True}
+    return Vector(name, 0, "encode", (requirement,), content)
 
 
 _IN_MESSAGES: Final = 0.7

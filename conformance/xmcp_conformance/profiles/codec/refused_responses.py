@@ -41,10 +41,12 @@ def refused_responses(seed: int) -> Iterator[Vector]:
 def beyond_a_schema(seed: int) -> Iterator[Vector]:
     """Yield vectors of responses with JSON that breaks one keyword of a schema, each keyword in its turn."""
     random = Random(f"beyond {seed}")  # noqa: S311 - no secret
-    rows = [(name, value) for name, schema in _SCHEMAS.items() for value in broken(schema)]
+    rows = [(name, value) for name, schema in _SCHEMAS.items() for value in broken(schema) if value is not None]
     rows = [(name, value) for name, value in rows if not validator(_SCHEMAS[name]).is_valid(_without_nulls(value))]
     random.shuffle(rows)
     for number, (name, value) in enumerate(cycle(rows), 1):
+        if name == "display" and number > len(rows):
+            value = random.choice(_AROUND)(value)
         response: Response = {"tool_name": "t", "llm_output": "a", name: value}
         if name == "meta":
             error = {"code": "X", "message": "m", "retryable": False, "category": "internal", "meta": value}
@@ -53,6 +55,13 @@ def beyond_a_schema(seed: int) -> Iterator[Vector]:
         yield Vector(f"beyond-{number}", 0, "encode", (_sentence(name, value),), case)
 
 
+_SHOWN: Final = {"type": "text", "payload": "a"}
+_AROUND: Final[tuple[Callable[[Any], Any], ...]] = (
+    lambda inner: {"type": "group", "payload": [_SHOWN, inner]},
+    lambda inner: {**_SHOWN, "fallback": {**_SHOWN, "fallback": inner}},
+    lambda inner: {"type": "group", "payload": [_SHOWN, {**_SHOWN, "fallback": inner}]},
+)
+"""Envelopes that have another one in them."""
 _SCHEMAS: Final = {"display": "display_envelope", "meta": "error_meta", "server_populated": "server_populated"}
 
 

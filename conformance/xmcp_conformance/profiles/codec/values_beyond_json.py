@@ -43,10 +43,11 @@ def values_beyond_json(seed: int) -> Iterator[Vector]:
     )
 
 
-def _vector(number: int, value: _Value, place: Callable[[Any], Any], shown: Callable[[Any], Any]) -> Vector:
-    delivered = {**shown(place(value.delivered)), "lossy": value.lossy}
+def _vector(number: int, value: _Value, place: tuple[_Place, _Place], shown: Callable[[Any], Any]) -> Vector:
+    within, read = place
+    delivered = {**shown(read(value.delivered)), "lossy": value.lossy}
     expect = {"refused": True} if value.refused else {"response": delivered}
-    case = {"response": shown(place(value.given)), "expect": expect}
+    case = {"response": shown(within(value.given)), "expect": expect}
     return Vector(f"drawn-{value.kind}-{number}", 0, "encode", (value.requirement,), case)
 
 
@@ -60,12 +61,20 @@ _ELEMENTS: Final[tuple[Callable[[Any], dict[str, Any]], ...]] = (
 """Where a response holds JSON whose values can be of any kind."""
 
 
-_PLACES: Final[tuple[Callable[[Any], Any], ...]] = (
-    lambda value: {"v": value},
-    lambda value: [value],
-    lambda value: {"a": [{"b": value, "c": 1}, None]},
-    lambda value: [[], [0, value, "<&>"]],
+_Place = Callable[[Any], Any]
+_PLACES: Final[tuple[tuple[_Place, _Place], ...]] = (
+    *(
+        (same, same)
+        for same in (
+            lambda value: {"v": value},
+            lambda value: [value],
+            lambda value: {"a": [{"b": value, "c": 1}, None]},
+            lambda value: [[], [0, value, "<&>"]],
+        )
+    ),
+    (lambda value: {"$pairs": [[7, value], ["a", 1]]}, lambda value: {"7": value, "a": 1}),
 )
+"""How a value stands in a larger one that is given, and how what a reader gets of it stands in what it gets of that."""
 
 
 def _bytes(content: bytes) -> _Value:
@@ -100,6 +109,11 @@ def _decimal(number: str) -> _Value:
 
 def _integer(number: int) -> _Value:
     return _Value("integer", "XMCP-RSP-043", {"$integer": str(number)}, str(number))
+
+
+def _double(number: float) -> _Value:
+    # A language in which every number is a double can write it as the string of its digits.
+    return _Value("double", "XMCP-RSP-043", number, number)
 
 
 def _no_number(name: str) -> _Value:
@@ -153,6 +167,15 @@ _REPLACED: Final = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 _OFFSETS: Final = (None, 0, 330, -210, -30, 840, 60, -720, 345, -570, 30)
 _BEYOND: Final = (2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64, 10**21, 10**30, 2**128 + 1)
 
+_IN_TUPLES: Final = (
+    _Value("tuple", "XMCP-RSP-045", {"$tuple": [{"$float": "NaN"}]}, [None]),
+    _Value("tuple", "XMCP-RSP-047", {"$tuple": [{"$bytes": "YQ=="}, 1]}, ["YQ==", 1]),
+    _Value("tuple", "XMCP-RSP-048", {"$tuple": ["a", {"b": {"$date": "2026-01-02"}}]}, ["a", {"b": "2026-01-02"}]),
+    _Value("tuple", "XMCP-RSP-043", {"$tuple": [{"$integer": "9007199254740993"}]}, ["9007199254740993"]),
+    _Value("tuple", "XMCP-RSP-049", {"$tuple": [1, {"$opaque": True}]}, refused=True),
+)
+"""Values inside a tuple are written as they are elsewhere."""
+
 _FIXED: Final = (
     [_bytes(bytes(reversed(range(256)))[:length]) for length in (3, 58, 0, 1, 2, 57, 76, 77, 200, 256)],
     [
@@ -177,11 +200,12 @@ _FIXED: Final = (
         )
     ],
     [_integer(number) for beyond in _BEYOND for number in (beyond, -beyond)],
+    [_double(sign * number) for number in (2.0**53, 1e16, 1e20, 1e21, 2.0**60, 1e300) for sign in (1, -1)],
     [
         *(_no_number(name) for name in ("NaN", "Infinity", "-Infinity")),
         *(_no_decimal(name) for name in ("NaN", "Infinity", "-Infinity")),
     ],
-    [_tuple(items) for items in ([1, "a"], [], [None], [[True], {"a": 1.5}])],
+    [*(_tuple(items) for items in ([1, "a"], [], [None], [[True], {"a": 1.5}])), *_IN_TUPLES],
     [
         _numbered(1),
         _numbered(0),

@@ -28,6 +28,7 @@ from xmcp_conformance.reader import read
 from xmcp_models import DATA
 
 from . import vector_requirements
+from .document_tree import ILLEGAL
 from .vectors import Vector, facts, pieces, untagged
 
 PROFILE = "codec"
@@ -209,6 +210,20 @@ def _encode(vector: Vector, codec: Codec) -> None:
         raise _Wrong(f"the document {quoted(document)}", "a refusal")
     if "raw_lacks" in vector.expect:
         _lacks(document, vector.expect["raw_lacks"])
+    try:
+        _carries(vector, given, document)
+    except _Wrong as wrong:
+        # How it is written says most exactly what is wrong, where a vector does not.
+        sentences = vector.case.get("sentences")
+        if sentences is not None and wrong.about not in sentences and (ill := _ill_written(document)):
+            wrong.sentence = ill.requirement
+        raise
+    if ill := _ill_written(document):
+        raise _Wrong(f"{ill.seen} in {quoted(document)}", ill.expected, sentence=ill.requirement)
+
+
+def _carries(vector: Vector, given: Response, document: str) -> None:
+    """Judge what parsers read in a document."""
     for parser, tree in _read_by_others(document):
         if parser == "lxml":
             _valid(tree)
@@ -222,21 +237,20 @@ def _encode(vector: Vector, codec: Codec) -> None:
         seen = _of_tree(tree)
         expected = _in_its_notation(vector.expected_response, seen, times=_OF_TIMES in vector.requirements)
         _same(seen, expected, f"{parser} reads ")
-    if len(document) <= _MOST_READ:
-        _written_well(document)
 
 
-def _written_well(document: str) -> None:
-    """Judge how a document is written, which no parser shows, whatever it is that the vector is about."""
-    for one in read(document, by_server=False).observations:
-        if not one.ok and one.requirement in OF_WRITING:
-            raise _Wrong(f"{one.seen} in {quoted(document)}", one.expected, sentence=one.requirement)
+def _ill_written(document: str) -> Observation | None:
+    """Return what is wrong with how a document is written, which no parser shows, whatever a vector is about."""
+    seen = read(document, by_server=False).observations if len(document) <= _MOST_READ else ()
+    return next((one for one in seen if not one.ok and one.requirement in OF_WRITING), None)
 
 
 _MOST_READ: Final = 2 * 65_536
 """Maximum number of characters of a document that is looked at in this way: what is wrong shows in short ones too."""
-OF_WRITING: Final = ("XMCP-RSP-022", "XMCP-RSP-023", "XMCP-RSP-024", "XMCP-RSP-027", "XMCP-RSP-028", "XMCP-RSP-042")
-"""What an emitter has to do that leaves no trace in what a parser reads."""
+OF_WRITING: Final = (
+    *("XMCP-RSP-022", "XMCP-RSP-023", "XMCP-RSP-024", "XMCP-RSP-027", "XMCP-RSP-028", "XMCP-RSP-042", "XMCP-RSP-043"),
+)
+"""What an emitter has to do that leaves no trace in what a parser reads, or not always."""
 
 
 def _is_true(boolean: str | None) -> bool:
@@ -264,7 +278,22 @@ def _read_by_others(document: str) -> Iterator[tuple[str, Any]]:
         yield "xml.etree", ElementTree.fromstring(document)  # noqa: S314 - a second parser, independent of lxml
     except (etree.XMLSyntaxError, ElementTree.ParseError, UnicodeEncodeError) as fault:
         about = "]]>" if "]]>" in _CDATA.sub(r"\1", document) else ""
-        raise _Wrong(f"{quoted(str(fault))}, in {quoted(document)}", "a well-formed document", about) from None
+        sentence = OF_CHARACTERS if not about and _has_illegal(document) else ""
+        said = f"{quoted(str(fault))}, in {quoted(document)}"
+        raise _Wrong(said, "a well-formed document", about, sentence) from None
+
+
+OF_CHARACTERS: Final = "XMCP-RSP-025"
+"""What an emitter breaks that writes a code point which XML 1.0 does not allow, raw or as a reference."""
+
+
+def _has_illegal(document: str) -> bool:
+    references = re.findall("&#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}));", document)
+    points = [int(digits or hexadecimal, 10 if digits else 16) for hexadecimal, digits in references]
+    return bool(ILLEGAL.search(document) or any(point <= _LAST and ILLEGAL.search(chr(point)) for point in points))
+
+
+_LAST: Final = 0x10FFFF
 
 
 def _before_own_elements(document: str) -> str:
@@ -321,8 +350,16 @@ def _has_all_digits(text: str, number: decimal.Decimal) -> bool:
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return False
     with suppress(decimal.InvalidOperation):  # the exponent is too large
-        return decimal.Decimal(text) == number and _digits(text).startswith(_digits(str(number)))
+        written = decimal.Decimal(text)
+        if not number:  # the noughts are its digits
+            return not written and _exponent(written) <= _exponent(number)
+        return written == number and _digits(text).startswith(_digits(str(number)))
     return False
+
+
+def _exponent(number: decimal.Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
 
 
 def _digits(number: str) -> str:

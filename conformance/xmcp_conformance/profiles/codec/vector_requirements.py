@@ -7,6 +7,11 @@ ENCODE = (
     "XMCP-DSP-002",
     "XMCP-DSP-004",
     "XMCP-DSP-005",
+    "XMCP-DSP-006",
+    "XMCP-DSP-010",
+    "XMCP-DSP-011",
+    "XMCP-DSP-014",
+    "XMCP-DSP-015",
     "XMCP-ERR-002",
     "XMCP-ERR-004",
     "XMCP-ERR-005",
@@ -44,6 +49,7 @@ ENCODE = (
     "XMCP-RSP-081",
     "XMCP-RSP-082",
     "XMCP-RSP-095",
+    "XMCP-RSP-096",
 )
 DECODE = (
     "XMCP-DSP-007",

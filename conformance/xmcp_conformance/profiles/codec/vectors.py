@@ -100,7 +100,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "$date": datetime.date.fromisoformat,
     "$bytes": base64.b64decode,
     "$pairs": lambda given: {untagged(key): untagged(value) for key, value in given},
-    "$tuple": tuple,
+    "$tuple": lambda items: tuple(untagged(item) for item in items),
     "$opaque": lambda _: object(),
     "$nest": _nested,
 }

@@ -18,9 +18,10 @@ from typing import Any
 from lxml import etree
 
 from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.reader.schemas import validator
 from xmcp_conformance.wrong.registry import breaks
 
-from .miniature_codec import NO_XML, Channel, Guard, MiniatureCodec, Part
+from .miniature_codec import NO_XML, SCHEMAS, Channel, Guard, MiniatureCodec, Part
 
 
 @breaks("XMCP-RSP-020", profile="codec")
@@ -97,6 +98,12 @@ class NormalisingWriter(MiniatureCodec):
     "XMCP-RSP-048",
     "XMCP-RSP-049",
     "XMCP-RSP-081",
+    "XMCP-DSP-006",
+    "XMCP-DSP-010",
+    "XMCP-DSP-011",
+    "XMCP-DSP-014",
+    "XMCP-DSP-015",
+    "XMCP-RSP-096",
     profile="codec",
 )
 class PlainJsonWriter(MiniatureCodec):
@@ -623,3 +630,18 @@ class LineEndsByPieceReader(MiniatureCodec):
     def _bytes(self, arriving: Iterable[str | bytes]) -> Iterator[bytes]:
         for piece in super()._bytes(arriving):
             yield piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+@breaks(
+    *("XMCP-DSP-006", "XMCP-DSP-010", "XMCP-DSP-011", "XMCP-DSP-014", "XMCP-DSP-015", "XMCP-RSP-096"),
+    profile="codec",
+)
+class SchemaOnlyWriter(MiniatureCodec):
+    """Writes displays and parameters that the schemas allow, whatever else the text says of them."""
+
+    def _json_part(self, name: str, value: Any, illegal: Illegal) -> Part:
+        channel = Channel(illegal)
+        text = self._json(value, channel)
+        if not validator(SCHEMAS[name]).is_valid(json.loads(text)):
+            raise Refused(why="not as the schema has it")
+        return Part(name, {"lossy": "true"} if channel.lossy else {}, text)
