@@ -25,6 +25,7 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.displays",
         "clients.events",
         "clients.failed_calls",
+        "clients.kept_parts",
         "clients.kept_turns",
         "clients.miniature",
         "clients.told_displays",

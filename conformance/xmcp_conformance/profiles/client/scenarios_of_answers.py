@@ -6,7 +6,8 @@ What stands in `sent` is the result as a server wrote it, and the other members 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import reduce
+from typing import Any, Final, Literal
 
 from xmcp_models.registry import ERROR_META_KEY, RESULT_META_KEY
 
@@ -74,6 +75,7 @@ def _of_two_servers(acts: Sequence[Act]) -> Scenario:
 _DISPLAYS: Final[tuple[DisplayKind, ...]] = ("table", "sourced", "escaped", "untitled", "accented", "nulls")
 _CLOSED: Final = "The order is closed."
 _BOOM: Final = "Boom."
+_BUSY: Final = {"code": "RATE_LIMIT", "retryable": True}
 _OF_OTHERS: Final = (
     Act("error", code="CONFLICT", text=_BOOM, error_data={"error": "boom", "code": "CONFLICT", "retryable": False}),
     Act("error", code="CONFLICT", text=_BOOM, error_data={"error": {"message": "m"}, "code": "CONFLICT"}),
@@ -136,6 +138,43 @@ _TO_BE_REPEATED: Final = (
     '<meta>{"recovery":"retry"}</meta></error></tool_response>'
 )
 _ELSEWHERE: Final = {"code": "CONFLICT", "message": "Something else.", "retryable": True}
+_AUDIENCES: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"audience": ["user", "user"]},
+    {"priority": 1.0, "lastModified": "2026-01-02T03:04:05Z"},
+    {"priority": 0},
+)
+"""What the annotations of a block for the user alone have, or have besides."""
+_OK_AND_FAILED: Final[tuple[Literal["ok", "error"], ...]] = ("ok", "error")
+_NO_DISPLAYS: Final[tuple[DisplayKind, ...]] = ("bad", "no_payload")
+_DEEP: Final[Any] = reduce(lambda inner, _: [inner], range(80), 0)
+_ODD: Final[dict[str, Any]] = {
+    "code": "X_ODD",
+    "message": "odd",
+    "retryable": False,
+    "category": "x_weather",
+    "meta": {"side_effects": "none"},
+}
+_WAITS: Final = [
+    Act(
+        "error",
+        code="RATE_LIMIT",
+        text=_BOOM,
+        retryable=True,
+        retry_after_ms=wait,
+        error_data={"error": {**_BUSY, **said}},
+    )
+    for wait, said in (
+        (0, {"retry_after_ms": 0, "retry_after": 2}),
+        (1000, {"retry_after_ms": -1, "retry_after_seconds": 1, "retry_after": 2}),
+        (2000, {"retry_after_ms": "7", "retry_after_seconds": None, "retry_after": 2}),
+        (500, {"retry_after_ms": True, "retry_after_seconds": 0.5}),
+        (8, {"retry_after_ms": 7.25}),
+        (None, {"retry_after_ms": "7", "retry_after": [2]}),
+        (0, {"retry_after": 0}),
+    )
+]
+"""Failures of other servers, each with the wait for which it asks (section 6.4)."""
 
 ANSWERS: Final[dict[str, Scenario]] = {
     "an error says that the same call helps, of a tool that changes something": Scenario(
@@ -268,6 +307,34 @@ ANSWERS: Final[dict[str, Scenario]] = {
             Act("flagged", text="  Only five nuts. <b>\r\n"),
         ]
     ),
+    "what the server filled in, beside a display that is none": _each_act(
+        [Act(all_parts=True, display=kind) for kind in _NO_DISPLAYS], events=True
+    ),
+    "members of an error beside one that is wrong": _each_act(
+        [
+            Act(
+                "error",
+                code="X_ODD",
+                text="odd",
+                category="x_weather",
+                side_effects="none",
+                sent=_in_meta({**_ODD, "meta": {**_ODD["meta"], **wrong}}),
+            )
+            for wrong in ({}, {"x_acme": 1}, {"cause": 7}, {"fields": "none"}, {"acme/deep": _DEEP}, {"error_id": None})
+        ],
+        _PLAIN,
+        max_attempts=1,
+        events=True,
+    ),
+    "errors of documents with every hint": _each_act(
+        [
+            Act("error", side_effects=effects, retry_after_ms=700, display=kind, **{**LATE, "code": code})
+            for effects, kind in (("partial", "large"), ("unknown", "none"), ("none", "large"))
+            for code in ("DB_TIMEOUT", "X_ODD")
+        ],
+        max_attempts=1,
+        events=True,
+    ),
     "errors without the flag": _each_act(
         [Act("error", code="NOT_FOUND", sent={"isError": flag}) for flag in (None, False)]
     ),
@@ -309,6 +376,24 @@ ANSWERS: Final[dict[str, Scenario]] = {
             Act(text="Done.", for_user=PICTURE, sent=_blocks(_text("Done."), {**_IMAGE, **_FOR_USER})),
         ]
     ),
+    "blocks whose audience is written in other ways": _of_two_servers(
+        [
+            Act(
+                text="Done.",
+                for_user=f"For you: {number}.",
+                sent=_blocks(_text("Done."), _text(f"For you: {number}.", annotations={"audience": ["user"], **more})),
+            )
+            for number, more in enumerate(_AUDIENCES, 4711)
+        ]
+    ),
+    "displays of tools beside blocks for the person": Scenario(
+        setup(*(tool(f"tool{place}", server=place // 2) for place in range(4)), servers=_EACH_FORM[:2]),
+        {
+            place: [Act(kind, code="CONFLICT", display="small", for_user=f"For you: {place}.")]
+            for place, kind in enumerate(_OK_AND_FAILED * 2)
+        },
+        chat(Says("", [Ask(place) for place in range(4)]), Says("done"), events=True),
+    ),
     "sounds and pictures among texts": _of_two_servers(
         [
             Act(text="Listen:", sent=_blocks(_text("Listen:"), one))
@@ -332,6 +417,19 @@ ANSWERS: Final[dict[str, Scenario]] = {
     ),
     # Failures of other servers
     "failures of other servers whose code is somewhere else": _each_act(_OF_OTHERS, _OTHER),
+    "waits that failures of other servers ask for": _each_act(_WAITS, _OTHER, max_attempts=1, read_only=True),
+    # Protocol errors
+    "protocol errors in the words of other servers": Scenario(
+        setup(*(tool(f"tool{place}", server=place) for place in range(3)), servers=_EACH_FORM, max_attempts=1),
+        {
+            place: [
+                *(Act("invalid_params", text=text) for text in ("Unknown tool: a", "Tool not found", "'q' is missing")),
+                *(Act("internal_error", text=text) for text in ("Unknown tool: a", "Session expired for user 7", "no")),
+            ]
+            for place in range(3)
+        },
+        chat(*[Says("", [Ask(place) for place in range(3)])] * 6, Says("sorry"), events=True),
+    ),
     # Metadata
     "metadata with lists and objects that nobody knows": Scenario(
         setup(tool("a"), tool("b", depends_on=["a"], unknown={"owner": {"team": ["x", None]}, "tags": [1, {}]})),

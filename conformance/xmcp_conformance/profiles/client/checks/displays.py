@@ -57,7 +57,7 @@ def _display_order(trace: TraceIndex) -> Observations:
 
 
 def _blocks_in_order(chat: Chat, listed: Sequence[Any]) -> Observations:
-    """Judge whether what a call had for the person in a block stands before the displays of later calls.
+    """Judge whether what a call had for the person in a block comes after its display, and before those of later calls.
 
     A text that several calls had does not say whose it is.
     """
@@ -67,15 +67,18 @@ def _blocks_in_order(chat: Chat, listed: Sequence[Any]) -> Observations:
     payloads = [str(one.get("payload")) if isinstance(one, Mapping) else "" for one in listed]
     for call in reversed([call for turn in chat.turns for call in turn.calls if not call.was_held_back]):
         text = (call.answer.for_user if call.answer is not None else None) or ""
-        if text.strip() and times[text] == 1 and first is not None and not call.unclear:
-            at = [place for place, payload in enumerate(payloads) if text in payload]
-            if len(at) == 1:
-                seen = f"the display of `{quoted(text)}`, of {call}, stands after that of a later call"
-                yield either("XMCP-CLI-063", at[0] < first, seen, "the order of the calls", where=chat.ended_at)
         display = display_of(call)
         # A display that is there twice, of a cache, does not say at which place that of this call is.
         once = display is not None and _times(known_members(display), listed) == 1
         place = _place(known_members(display), listed) if once else None
+        if text.strip() and times[text] == 1 and not call.unclear:
+            at = [number for number, payload in enumerate(payloads) if text in payload]
+            if len(at) == 1 and first is not None:
+                seen = f"the display of `{quoted(text)}`, of {call}, stands after that of a later call"
+                yield either("XMCP-CLI-063", at[0] < first, seen, "the order of the calls", where=chat.ended_at)
+            if len(at) == 1 and place is not None and at[0] != place:
+                seen = f"the display of `{quoted(text)}`, of {call}, stands before that of its tool"
+                yield either("XMCP-CLI-063", place < at[0], seen, "that of the tool first", where=chat.ended_at)
         first = place if first is None else first if place is None else min(first, place)
 
 

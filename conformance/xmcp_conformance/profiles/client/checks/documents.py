@@ -297,5 +297,8 @@ def _bad_display_dropped(trace: TraceIndex) -> Observations:
         seen = "no event `warning`"
         if failed or reply.has_display:
             seen = f"{call} is answered by {call.code if failed else 'a document with that display'}"
-        ok = not (failed or reply.has_display or silent)
+        lost = _not_kept(answer, reply) if answer.document is not None and reply.error is None else None
+        if lost is not None:
+            seen = f"{call} is answered by a document with {lost[0]}, and the server's had {lost[1]}"
+        ok = not (failed or reply.has_display or silent or lost is not None)
         yield either("XMCP-RSP-072", ok, seen, "the rest of the document, and a warning for the application", where=at)
