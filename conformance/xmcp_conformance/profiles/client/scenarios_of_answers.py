@@ -40,6 +40,17 @@ def _document(children: str, before: str = "", **block: Any) -> dict[str, Any]:
     return _blocks(_text(f'{before}<tool_response tool_name="a">{children}</tool_response>', **block))
 
 
+def _of_version(version: str, attribute: str) -> dict[str, Any]:
+    """Return what is sent with a document of a version, whose root has another attribute."""
+    root = f'<tool_response tool_name="a" version="{version}" {attribute}>'
+    return _blocks(_text(f"{root}<llm_output>It is 23.</llm_output></tool_response>"))
+
+
+def _of_form(form: str | None) -> dict[str, Any]:
+    """Return what `_meta` says of the form of a result."""
+    return {RESULT_META_KEY: {"form": form}}
+
+
 def _in_meta(error: Mapping[str, Any], **members: Any) -> dict[str, Any]:
     """Return what is sent with an error in the `_meta` of a plain result."""
     return {"_meta": {ERROR_META_KEY: {**error}}, **members}
@@ -74,7 +85,9 @@ def _of_two_servers(acts: Sequence[Act]) -> Scenario:
 
 _DISPLAYS: Final[tuple[DisplayKind, ...]] = ("table", "sourced", "escaped", "untitled", "accented", "nulls")
 _CLOSED: Final = "The order is closed."
+_MARKED: Final = "It is <b> & 18."
 _BOOM: Final = "Boom."
+_AT_LENGTH: Final = f"The argument 'q' is missing: {'it names the order, ' * 20}and no order has none."
 _BUSY: Final = {"code": "RATE_LIMIT", "retryable": True}
 _OF_OTHERS: Final = (
     Act("error", code="CONFLICT", text=_BOOM, error_data={"error": "boom", "code": "CONFLICT", "retryable": False}),
@@ -285,6 +298,57 @@ ANSWERS: Final[dict[str, Scenario]] = {
             Act("flagged", text="Only five nuts.", display="no_payload"),
         ]
     ),
+    "documents that are written in other ways": _each_act(
+        [
+            Act(text=text, sent=sent)
+            for text, sent in (
+                (
+                    "It is 18.",
+                    _document("<llm_output>It is 18.</llm_output>", '<?xml version="1.0" encoding="utf-8"?>'),
+                ),
+                ("It is 19.", _document("<llm_output>It is 19.</llm_output>", "\ufeff<?xml version='1.0'?>\n")),
+                ("a <b> & c", _document("<llm_output>a <![CDATA[<b> & ]]>c</llm_output>")),
+                ("It is 20.", _document("<llm_output>It &#105;s<!-- no --> 20.</llm_output>", "<!-- a --><?a b?>")),
+                ("It is 21.", _document('\n <llm_output colour="3">It is 21.</llm_output>\n')),
+                (
+                    "It is 22.",
+                    _document(
+                        '<a:b xmlns:a="urn:a"><c/></a:b><llm_output a:n="1" xmlns:a="urn:a">It is 22.</llm_output>'
+                    ),
+                ),
+                ("It is 23.", _of_version("1.7", 'sender="x"')),
+                ("It is 23.", _of_version("1.0", "xmlns:a='urn:a' a:b='c'")),
+            )
+        ]
+    ),
+    "one server sends results of both forms": Scenario(
+        setup(tool("a"), tool("b", server=1), servers=_EACH_FORM[:2], display="continue"),
+        {
+            0: [
+                Act(text=_MARKED),
+                Act(text=_MARKED, sent=_blocks(_text(_MARKED), _meta=_of_form("plain"))),
+                Act(text=_MARKED, sent={"_meta": _of_form("text/plain")}),
+                Act(text=_MARKED, sent={"_meta": _of_form(None)}),
+                Act("garbled", sent=_blocks(_text(_MARKED), _meta=_of_form(None))),
+            ],
+            1: [Act(text=_MARKED), Act(text=_MARKED, display="small"), Act(text=_MARKED, all_parts=True)] * 2,
+        },
+        chat(*[Says("", [Ask(0), Ask(1)])] * 5, Says("done"), events=True),
+    ),
+    "the data of a plain result are its text, in a wrapper": Scenario(
+        setup(
+            tool("a", provides="x", wrapped_in="value"),
+            tool("b", depends_on=["a"], input_schema=takes("x", "value")),
+            servers=_PLAIN,
+        ),
+        {
+            0: [
+                Act(text=text, sent={"_meta": {RESULT_META_KEY: {"format": "application/json"}}})
+                for text in ('{"value":[1]}', '{"value":null}', '{"value":1,"more":2}', "[1]")
+            ]
+        },
+        chat(*[Says("", [Ask(0), Ask(1)])] * 4, Says("done")),
+    ),
     "documents that cannot be read": _each_act(
         [
             Act("garbled", sent=sent)
@@ -423,8 +487,11 @@ ANSWERS: Final[dict[str, Scenario]] = {
         setup(*(tool(f"tool{place}", server=place) for place in range(3)), servers=_EACH_FORM, max_attempts=1),
         {
             place: [
-                *(Act("invalid_params", text=text) for text in ("Unknown tool: a", "Tool not found", "'q' is missing")),
-                *(Act("internal_error", text=text) for text in ("Unknown tool: a", "Session expired for user 7", "no")),
+                *(Act("invalid_params", text=text) for text in ("Unknown tool: a", "Tool not found", _AT_LENGTH)),
+                *(
+                    Act("internal_error", text=text)
+                    for text in ("Unknown tool: a", "Session expired for user 7", _AT_LENGTH)
+                ),
             ]
             for place in range(3)
         },

@@ -208,6 +208,17 @@ PLACES: Final[dict[str, Scenario]] = {
     "a summary below a message of the developer": Scenario(
         setup(tool("a"), meta_tools=("__summarize__",)), {}, chat(Says("", [_SUMMARY]), Says("done"), history=_HELLO)
     ),
+    "the last of two summaries, and one more in the next turn": Scenario(
+        setup(tool("a"), meta_tools=("__summarize__",)),
+        {},
+        chat(
+            Says("", [Ask(0), _SUMMARY, Ask("__summarize__", {"summary": "They were polite."})]),
+            Says("", [Ask("__summarize__", {"summary": " They want to know. "}), Ask(0)]),
+            Says("done"),
+            history=_HELLO,
+            events=True,
+        ),
+    ),
     "a summary after results": Scenario(
         setup(tool("a"), meta_tools=("__summarize__",)),
         {},

@@ -8,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import FILLED_IN, turn
-from .trace_builder import TABLE, call, failure, result, tool
+from .trace_builder import TABLE, TraceBuilder, call, failure, result, tool
 
 PLAIN = [Server(plain=True)]
 LATE: dict[str, Any] = {"code": "DB_TIMEOUT", "message": "late", "retryable": True}
@@ -78,5 +78,76 @@ def a_call_is_made_without_what_its_tool_requires(wrong: bool) -> Trace:
         s.make()
     else:
         s.reply(content=_document('"MISSING_SERVER_PARAM"'))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-041", profile="client")
+def a_time_out_has_changed_nothing(wrong: bool) -> Trace:
+    s = turn(call(), tool_timeout=5)
+    one = s.called()
+    s.wait(5)
+    s.late(one)
+    said = "none" if wrong else "unknown"
+    s.reply(content=_document('"TIMEOUT" retryable="true"', f'<meta>{{"side_effects":"{said}"}}</meta>'))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-125", profile="client")
+def a_lost_call_has_changed_nothing(wrong: bool) -> Trace:
+    s = turn(call())
+    s.lost(s.called())
+    said = "none" if wrong else "unknown"
+    s.reply(content=_document('"CONNECTION_FAILED" retryable="true"', f'<meta>{{"side_effects":"{said}"}}</meta>'))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-011", profile="client")
+def a_call_that_was_not_made_may_have_changed_something(wrong: bool) -> Trace:
+    s = turn(call("unknown"))
+    said = "unknown" if wrong else "none"
+    s.reply(content=_document('"UNKNOWN_TOOL"', f'<meta>{{"side_effects":"{said}"}}</meta>'))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-012", profile="client")
+def a_document_that_cannot_be_read_is_worth_a_retry(wrong: bool) -> Trace:
+    s = turn(call())
+    s.garbled(s.called())
+    s.reply(content=_document('"INVALID_XML" retryable="true"' if wrong else '"INVALID_XML"'))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-003", profile="client")
+def the_words_of_a_protocol_error_are_cut(wrong: bool) -> Trace:
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.failed(s.called(), failure("TOOL_ERROR", "late"), protocol_error=-32603)
+    s.reply(content=_document('"TOOL_ERROR"').replace("late", "l" if wrong else "late"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-063", profile="client")
+def a_display_is_listed_twice(wrong: bool) -> Trace:
+    s = turn(call())
+    s.make(display=TABLE)
+    s.end(stop="display", displays=[TABLE] * 2 if wrong else [TABLE])
+    return s.trace
+
+
+@breaks("XMCP-CLI-086", profile="client")
+def the_first_of_two_summaries_counts(wrong: bool) -> Trace:
+    s = TraceBuilder(meta_tools=["__summarize__"])
+    s.begin("How many?", {"role": "user", "content": "Hello."})
+    s.ask()
+    summaries = ("They said hello.", "They were polite.")
+    s.say("", *(call("__summarize__", f"t{number}", summary=one) for number, one in enumerate(summaries)))
+    for number in range(2):
+        s.reply(f"t{number}", content=result("Done."))
+    s.histories["a"][0] = {"role": "user", "content": summaries[0 if wrong else 1]}
     s.finish()
     return s.trace

@@ -247,7 +247,9 @@ class Miniature:
         """Return a display, or a reference in its place if it is too large (XMCP-DSP-041)."""
         if display is None or len(json.dumps(display)) <= self.setup.display_budget:
             return display
-        return {"type": "x-xmcp-reference", "payload": {}, "title": display.get("title")}
+        length = len(json.dumps(display, ensure_ascii=False, separators=(",", ":")).encode())
+        payload = {"type": display.get("type"), "bytes": length}
+        return {"type": "x-xmcp-reference", "payload": payload, "title": display.get("title")}
 
     def _fitted(self, message: Json) -> Json:
         """Return a message of a given history, with a reference in the place of a display that is too large."""
