@@ -40,4 +40,4 @@ def _members(error: Mapping[str, Any], told: ErrorElement) -> Iterator[tuple[str
         meta = told.meta if isinstance(told.meta, Mapping) else {}
         yield "side_effects", error["side_effects"], meta.get("side_effects")
     if "category" in error and error["code"] not in CATEGORY_OF:  # that of a registered code is the registry's
-        yield "category", error["category"], told.category
+        yield "category", error["category"], told.category or "internal"  # XMCP-ERR-013
