@@ -5,8 +5,8 @@ What stands in `sent` is the result as a server wrote it, and the other members 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import Any, Final, Literal
 
 from xmcp_models.registry import ERROR_META_KEY, RESULT_META_KEY
@@ -160,7 +160,8 @@ _AUDIENCES: Final[tuple[dict[str, Any], ...]] = (
 """What the annotations of a block for the user alone have, or have besides."""
 _OK_AND_FAILED: Final[tuple[Literal["ok", "error"], ...]] = ("ok", "error")
 _NO_DISPLAYS: Final[tuple[DisplayKind, ...]] = ("bad", "no_payload")
-_DEEP: Final[Any] = reduce(lambda inner, _: [inner], range(80), 0)
+_EFFECTS: Final[tuple[tuple[str, DisplayKind], ...]] = (("partial", "large"), ("unknown", "none"), ("none", "large"))
+_DEEP: Final[Any] = json.loads("[" * 80 + "]" * 80)
 _ODD: Final[dict[str, Any]] = {
     "code": "X_ODD",
     "message": "odd",
@@ -393,7 +394,7 @@ ANSWERS: Final[dict[str, Scenario]] = {
     "errors of documents with every hint": _each_act(
         [
             Act("error", side_effects=effects, retry_after_ms=700, display=kind, **{**LATE, "code": code})
-            for effects, kind in (("partial", "large"), ("unknown", "none"), ("none", "large"))
+            for effects, kind in _EFFECTS
             for code in ("DB_TIMEOUT", "X_ODD")
         ],
         max_attempts=1,
