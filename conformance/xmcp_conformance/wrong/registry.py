@@ -26,6 +26,7 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.errors_of_the_client",
         "clients.events",
         "clients.failed_calls",
+        "clients.kept_parts",
         "clients.kept_turns",
         "clients.miniature",
         "clients.told_displays",

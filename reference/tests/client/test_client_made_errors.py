@@ -93,7 +93,7 @@ def test_values_are_filled_in_as_they_are() -> None:
         "{x}",
     ]
     assert [error.retry_after_ms for error in MADE["circuit_open"]] == [1, 30_000]
-    assert MADE["chat_timed_out"][0].retryable is False
+    assert MADE["chat_timed_out"][0].retryable is True
 
 
 @pytest.mark.parametrize("row", ["crashed", "crashed_before_the_call"])

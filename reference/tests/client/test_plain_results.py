@@ -162,3 +162,13 @@ def test_a_text_that_has_lost_characters_says_so_as_the_message_of_a_failure_too
     response = server_results.read(failed, "t", speaks_xmcp=True).response
     assert response.error is not None
     assert (response.error.message, response.lossy) == ("Only five \ufffd.", True)
+
+
+@pytest.mark.parametrize("wrong", [{"x_acme": 1}, {"cause": 7}, {"fields": "none"}, {"error_id": None}])
+def test_a_member_of_the_meta_of_an_error_that_is_wrong_counts_as_absent(wrong: dict[str, Any]) -> None:
+    error = {"code": "X_ODD", "message": "odd", "retryable": False, "meta": {"side_effects": "none", **wrong}}
+    meta = {RESULT_META_KEY: {"version": "1.0", "form": "plain"}, ERROR_META_KEY: error}
+    result = CallToolResult(content=[], is_error=True, _meta=meta)
+    read = server_results.read(result, "t", speaks_xmcp=True).response
+    assert read.error is not None
+    assert read.error.meta == {"side_effects": "none"}

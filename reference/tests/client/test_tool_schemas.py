@@ -330,7 +330,9 @@ def test_a_parameter_of_that_name_in_an_object_within_the_arguments_stays() -> N
     assert shown(tool("t", schema=schema), hidden=["user"])["properties"] == {"q": {"if": {}, "then": USER}}
 
 
-@pytest.mark.parametrize("schema", [{"if": USER}, {"dependentSchemas": {"q": USER}}, {"not": USER}])
+@pytest.mark.parametrize(
+    "schema", [{"if": USER}, {"dependentSchemas": {"q": USER}}, {"not": USER}, {"anyOf": [USER]}, {"oneOf": [USER]}]
+)
 def test_what_is_required_under_a_condition_is_not_needed_always(schema: Any) -> None:
     assert tool("t", schema=schema).needed == set()
     assert tool("t", schema={"allOf": [USER]}).needed == {"user"}

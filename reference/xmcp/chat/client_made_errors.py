@@ -40,14 +40,13 @@ SideEffects: TypeAlias = Literal["none", "unknown"]
 class Row:
     """One kind of failure. `message` is a template for `str.format`.
 
-    `side_effects` says whether the call may have changed something (`None`: not stated). `retryable` overrides
-    the registry's value for the code.
+    `side_effects` says whether the call may have changed something (`None`: not stated). Whether it is retryable is
+    what the registry has for the code, also where the client itself does not try again (spec section 11.4).
     """
 
     code: str
     message: str
     side_effects: SideEffects | None = None
-    retryable: bool | None = None
 
 
 TABLE: Final[Mapping[str, Row]] = {
@@ -119,8 +118,6 @@ TABLE: Final[Mapping[str, Row]] = {
         "TIMEOUT",
         "The time for this conversation was over before the call ended; it was cancelled.",
         "unknown",
-        # The chat has ended, so the model cannot repeat the call.
-        retryable=False,
     ),
     "request_timed_out": Row("TIMEOUT", "The server {server} did not answer within {seconds:g} s."),
     "cancelled": Row("CANCELLED", "The call was cancelled before it ended.", "unknown"),
@@ -412,7 +409,6 @@ def _error(
     return ErrorInfo(
         made.code,
         made.message.format(**values),
-        retryable=made.retryable,
         retry_after_ms=retry_after_ms,
         meta={**ids, **effects, **(meta or {})} or None,
     )

@@ -266,11 +266,11 @@ THEMES: Final[Mapping[str, Choices]] = {
         "shown": ("none", "none", "small"),
     },
     "the last turn": {
-        "max_turns": (1, 2),
-        "turns": (2, 3),
+        "max_turns": (1, 2, 2, 3),
+        "turns": (3, 4),
         "beside": ("", " ", "I look.", "  And then?\n"),
         "answer": ("", " \n", "An answer.", "  An answer.\n"),
-        "says": ("calls", "calls", "calls", "cut", "stop", "withheld", "answers"),
+        "says": (*["calls"] * 6, "cut", "stop", "withheld", "answers"),
     },
     "a model that fails": {
         "says": ("calls", "fails", "breaks", "breaks", "stalls"),

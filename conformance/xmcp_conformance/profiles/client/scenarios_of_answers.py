@@ -5,8 +5,9 @@ What stands in `sent` is the result as a server wrote it, and the other members 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from xmcp_models.registry import ERROR_META_KEY, RESULT_META_KEY
 
@@ -37,6 +38,17 @@ def _blocks(*blocks: Mapping[str, Any], **members: Any) -> dict[str, Any]:
 def _document(children: str, before: str = "", **block: Any) -> dict[str, Any]:
     """Return what is sent with a document of the tool `a`."""
     return _blocks(_text(f'{before}<tool_response tool_name="a">{children}</tool_response>', **block))
+
+
+def _of_version(version: str, attribute: str) -> dict[str, Any]:
+    """Return what is sent with a document of a version, whose root has another attribute."""
+    root = f'<tool_response tool_name="a" version="{version}" {attribute}>'
+    return _blocks(_text(f"{root}<llm_output>It is 23.</llm_output></tool_response>"))
+
+
+def _of_form(form: str | None) -> dict[str, Any]:
+    """Return what `_meta` says of the form of a result."""
+    return {RESULT_META_KEY: {"form": form}}
 
 
 def _in_meta(error: Mapping[str, Any], **members: Any) -> dict[str, Any]:
@@ -73,7 +85,10 @@ def _of_two_servers(acts: Sequence[Act]) -> Scenario:
 
 _DISPLAYS: Final[tuple[DisplayKind, ...]] = ("table", "sourced", "escaped", "untitled", "accented", "nulls")
 _CLOSED: Final = "The order is closed."
+_MARKED: Final = "It is <b> & 18."
 _BOOM: Final = "Boom."
+_AT_LENGTH: Final = f"The argument 'q' is missing: {'it names the order, ' * 20}and no order has none."
+_BUSY: Final = {"code": "RATE_LIMIT", "retryable": True}
 _OF_OTHERS: Final = (
     Act("error", code="CONFLICT", text=_BOOM, error_data={"error": "boom", "code": "CONFLICT", "retryable": False}),
     Act("error", code="CONFLICT", text=_BOOM, error_data={"error": {"message": "m"}, "code": "CONFLICT"}),
@@ -136,6 +151,44 @@ _TO_BE_REPEATED: Final = (
     '<meta>{"recovery":"retry"}</meta></error></tool_response>'
 )
 _ELSEWHERE: Final = {"code": "CONFLICT", "message": "Something else.", "retryable": True}
+_AUDIENCES: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"audience": ["user", "user"]},
+    {"priority": 1.0, "lastModified": "2026-01-02T03:04:05Z"},
+    {"priority": 0},
+)
+"""What the annotations of a block for the user alone have, or have besides."""
+_OK_AND_FAILED: Final[tuple[Literal["ok", "error"], ...]] = ("ok", "error")
+_NO_DISPLAYS: Final[tuple[DisplayKind, ...]] = ("bad", "no_payload")
+_EFFECTS: Final[tuple[tuple[str, DisplayKind], ...]] = (("partial", "large"), ("unknown", "none"), ("none", "large"))
+_DEEP: Final[Any] = json.loads("[" * 80 + "]" * 80)
+_ODD: Final[dict[str, Any]] = {
+    "code": "X_ODD",
+    "message": "odd",
+    "retryable": False,
+    "category": "x_weather",
+    "meta": {"side_effects": "none"},
+}
+_WAITS: Final = [
+    Act(
+        "error",
+        code="RATE_LIMIT",
+        text=_BOOM,
+        retryable=True,
+        retry_after_ms=wait,
+        error_data={"error": {**_BUSY, **said}},
+    )
+    for wait, said in (
+        (0, {"retry_after_ms": 0, "retry_after": 2}),
+        (1000, {"retry_after_ms": -1, "retry_after_seconds": 1, "retry_after": 2}),
+        (2000, {"retry_after_ms": "7", "retry_after_seconds": None, "retry_after": 2}),
+        (500, {"retry_after_ms": True, "retry_after_seconds": 0.5}),
+        (8, {"retry_after_ms": 7.25}),
+        (None, {"retry_after_ms": "7", "retry_after": [2]}),
+        (0, {"retry_after": 0}),
+    )
+]
+"""Failures of other servers, each with the wait for which it asks (section 6.4)."""
 
 ANSWERS: Final[dict[str, Scenario]] = {
     "an error says that the same call helps, of a tool that changes something": Scenario(
@@ -246,6 +299,57 @@ ANSWERS: Final[dict[str, Scenario]] = {
             Act("flagged", text="Only five nuts.", display="no_payload"),
         ]
     ),
+    "documents that are written in other ways": _each_act(
+        [
+            Act(text=text, sent=sent)
+            for text, sent in (
+                (
+                    "It is 18.",
+                    _document("<llm_output>It is 18.</llm_output>", '<?xml version="1.0" encoding="utf-8"?>'),
+                ),
+                ("It is 19.", _document("<llm_output>It is 19.</llm_output>", "\ufeff<?xml version='1.0'?>\n")),
+                ("a <b> & c", _document("<llm_output>a <![CDATA[<b> & ]]>c</llm_output>")),
+                ("It is 20.", _document("<llm_output>It &#105;s<!-- no --> 20.</llm_output>", "<!-- a --><?a b?>")),
+                ("It is 21.", _document('\n <llm_output colour="3">It is 21.</llm_output>\n')),
+                (
+                    "It is 22.",
+                    _document(
+                        '<a:b xmlns:a="urn:a"><c/></a:b><llm_output a:n="1" xmlns:a="urn:a">It is 22.</llm_output>'
+                    ),
+                ),
+                ("It is 23.", _of_version("1.7", 'sender="x"')),
+                ("It is 23.", _of_version("1.0", "xmlns:a='urn:a' a:b='c'")),
+            )
+        ]
+    ),
+    "one server sends results of both forms": Scenario(
+        setup(tool("a"), tool("b", server=1), servers=_EACH_FORM[:2], display="continue"),
+        {
+            0: [
+                Act(text=_MARKED),
+                Act(text=_MARKED, sent=_blocks(_text(_MARKED), _meta=_of_form("plain"))),
+                Act(text=_MARKED, sent={"_meta": _of_form("text/plain")}),
+                Act(text=_MARKED, sent={"_meta": _of_form(None)}),
+                Act("garbled", sent=_blocks(_text(_MARKED), _meta=_of_form(None))),
+            ],
+            1: [Act(text=_MARKED), Act(text=_MARKED, display="small"), Act(text=_MARKED, all_parts=True)] * 2,
+        },
+        chat(*[Says("", [Ask(0), Ask(1)])] * 5, Says("done"), events=True),
+    ),
+    "the data of a plain result are its text, in a wrapper": Scenario(
+        setup(
+            tool("a", provides="x", wrapped_in="value"),
+            tool("b", depends_on=["a"], input_schema=takes("x", "value")),
+            servers=_PLAIN,
+        ),
+        {
+            0: [
+                Act(text=text, sent={"_meta": {RESULT_META_KEY: {"format": "application/json"}}})
+                for text in ('{"value":[1]}', '{"value":null}', '{"value":1,"more":2}', "[1]")
+            ]
+        },
+        chat(*[Says("", [Ask(0), Ask(1)])] * 4, Says("done")),
+    ),
     "documents that cannot be read": _each_act(
         [
             Act("garbled", sent=sent)
@@ -267,6 +371,34 @@ ANSWERS: Final[dict[str, Scenario]] = {
             Act("flagged", text="Only five bolts.\nAsk for less."),
             Act("flagged", text="  Only five nuts. <b>\r\n"),
         ]
+    ),
+    "what the server filled in, beside a display that is none": _each_act(
+        [Act(all_parts=True, display=kind) for kind in _NO_DISPLAYS], events=True
+    ),
+    "members of an error beside one that is wrong": _each_act(
+        [
+            Act(
+                "error",
+                code="X_ODD",
+                text="odd",
+                category="x_weather",
+                side_effects="none",
+                sent=_in_meta({**_ODD, "meta": {**_ODD["meta"], **wrong}}),
+            )
+            for wrong in ({}, {"x_acme": 1}, {"cause": 7}, {"fields": "none"}, {"acme/deep": _DEEP}, {"error_id": None})
+        ],
+        _PLAIN,
+        max_attempts=1,
+        events=True,
+    ),
+    "errors of documents with every hint": _each_act(
+        [
+            Act("error", side_effects=effects, retry_after_ms=700, display=kind, **{**LATE, "code": code})
+            for effects, kind in _EFFECTS
+            for code in ("DB_TIMEOUT", "X_ODD")
+        ],
+        max_attempts=1,
+        events=True,
     ),
     "errors without the flag": _each_act(
         [Act("error", code="NOT_FOUND", sent={"isError": flag}) for flag in (None, False)]
@@ -309,6 +441,24 @@ ANSWERS: Final[dict[str, Scenario]] = {
             Act(text="Done.", for_user=PICTURE, sent=_blocks(_text("Done."), {**_IMAGE, **_FOR_USER})),
         ]
     ),
+    "blocks whose audience is written in other ways": _of_two_servers(
+        [
+            Act(
+                text="Done.",
+                for_user=f"For you: {number}.",
+                sent=_blocks(_text("Done."), _text(f"For you: {number}.", annotations={"audience": ["user"], **more})),
+            )
+            for number, more in enumerate(_AUDIENCES, 4711)
+        ]
+    ),
+    "displays of tools beside blocks for the person": Scenario(
+        setup(*(tool(f"tool{place}", server=place // 2) for place in range(4)), servers=_EACH_FORM[:2]),
+        {
+            place: [Act(kind, code="CONFLICT", display="small", for_user=f"For you: {place}.")]
+            for place, kind in enumerate(_OK_AND_FAILED * 2)
+        },
+        chat(Says("", [Ask(place) for place in range(4)]), Says("done"), events=True),
+    ),
     "sounds and pictures among texts": _of_two_servers(
         [
             Act(text="Listen:", sent=_blocks(_text("Listen:"), one))
@@ -332,6 +482,22 @@ ANSWERS: Final[dict[str, Scenario]] = {
     ),
     # Failures of other servers
     "failures of other servers whose code is somewhere else": _each_act(_OF_OTHERS, _OTHER),
+    "waits that failures of other servers ask for": _each_act(_WAITS, _OTHER, max_attempts=1, read_only=True),
+    # Protocol errors
+    "protocol errors in the words of other servers": Scenario(
+        setup(*(tool(f"tool{place}", server=place) for place in range(3)), servers=_EACH_FORM, max_attempts=1),
+        {
+            place: [
+                *(Act("invalid_params", text=text) for text in ("Unknown tool: a", "Tool not found", _AT_LENGTH)),
+                *(
+                    Act("internal_error", text=text)
+                    for text in ("Unknown tool: a", "Session expired for user 7", _AT_LENGTH)
+                ),
+            ]
+            for place in range(3)
+        },
+        chat(*[Says("", [Ask(place) for place in range(3)])] * 6, Says("sorry"), events=True),
+    ),
     # Metadata
     "metadata with lists and objects that nobody knows": Scenario(
         setup(tool("a"), tool("b", depends_on=["a"], unknown={"owner": {"team": ["x", None]}, "tags": [1, {}]})),

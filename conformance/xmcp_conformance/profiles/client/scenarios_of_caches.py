@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
 from .short_forms import LATE, chat, setup, takes, tool
+from .trace import Server
 
 _KEPT: Final = tool("kept", cacheable=True, read_only=True)
 _DONE: Final = Says("done")
@@ -15,6 +16,14 @@ _DONE: Final = Says("done")
 def _same(delay: float = 0, arguments: Mapping[str, Any] | None = None, *, tool: int = 0, times: int = 1) -> Says:
     """Return a turn with calls that have one tag, and are equal if their arguments are."""
     return Says("", [Ask(tool, arguments or {}, tag="same")] * times, delay=delay)
+
+
+def _with_two_blocks(text: str, for_user: int) -> Act:
+    """Return an act with a text, and two blocks for the user alone, of which the trace has one."""
+    alone = [f"{text[:-1]}, {name}." for name in ("Ada", "Bob")]
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}]
+    blocks += [{"type": "text", "text": one, "annotations": {"audience": ["user"]}} for one in alone]
+    return Act(text=text, for_user=alone[for_user], sent={"content": blocks})
 
 
 _LONG: Final = "x" * 300
@@ -51,6 +60,17 @@ CACHES: Final[dict[str, Scenario]] = {
     ),
     "the health of a server and a cache": Scenario(
         setup(tool("health_check", cacheable=True, read_only=True), cache=True), {}, chat(_same(), _same(), _DONE)
+    ),
+    "the health of a named server and a cache": Scenario(
+        setup(
+            tool("health_check", cacheable=True, read_only=True),
+            tool("health_check", server=1, read_only=True),
+            servers=[Server(given_name="shop"), Server(given_name="store")],
+            cache=True,
+            cache_read_only=True,
+        ),
+        {},
+        chat(*[Says("", [Ask(0, tag="of one"), Ask(1, tag="of the other")])] * 2, _DONE),
     ),
     "a tool is cacheable no more": Scenario(
         setup(_KEPT, cache=True),
@@ -109,6 +129,31 @@ CACHES: Final[dict[str, Scenario]] = {
         setup(tool("read", read_only=True), cache=True, cache_read_only=True, display="continue"),
         {0: [Act(display="transient")]},
         chat(_same(), _same(), _DONE),
+    ),
+    # What is kept
+    "a kept answer has two blocks for the person": Scenario(
+        setup(
+            *(tool(f"kept{place}", server=place // 2, cacheable=True, read_only=True) for place in range(4)),
+            servers=[Server(plain=True), Server(xmcp=False)],
+            cache=True,
+        ),
+        {place: [_with_two_blocks(f"Done, {place}.", for_user=place % 2)] for place in range(4)},
+        chat(*[Says("", [Ask(place, tag=f"same{place}") for place in range(4)])] * 2, _DONE, events=True),
+    ),
+    "kept texts with white space and signs": Scenario(
+        setup(
+            *(tool(f"kept{place}", server=place, cacheable=True, read_only=True) for place in range(3)),
+            servers=[Server(), Server(plain=True), Server(xmcp=False)],
+            cache=True,
+            max_turns=20,
+        ),
+        {place: [Act(text=f" \n\tOf {place}: a < b & c\r\n ]]>  ")] for place in range(3)},
+        chat(*[Says("", [Ask(place, tag=f"same{place}") for place in range(3)])] * 2, _DONE, events=True),
+    ),
+    "a kept plain result and its large display": Scenario(
+        setup(_KEPT, servers=[Server(plain=True)], cache=True, display="continue"),
+        {0: [Act(display="large", all_parts=True, structured={"n": 2**53 + 1})]},
+        chat(_same(), _same(), _DONE, events=True),
     ),
     # Who waits for whom
     "two chats wait for the call of a cancelled one": Scenario(

@@ -181,6 +181,19 @@ CONTENTS: Final[dict[str, Scenario]] = {
         {0: [Act(all_parts=True), Act(all_parts=True, display="large"), Act(all_parts=True, text="")]},
         chat(*[Says("", [Ask(0)])] * 3, Says("done")),
     ),
+    "a wrapper beside other members, and one without them": Scenario(
+        setup(
+            tool("a", provides="data", wrapped_in="value"),
+            tool("b", depends_on=["a"], input_schema=takes("value", "data", "more")),
+            tool("c", provides="data", output_schema={"type": "object", "x-fastmcp-wrap-result": True}),
+            tool("d", depends_on=["c"], input_schema=takes("result", "data", "more")),
+        ),
+        {
+            tool: [Act(structured=data) for data in ({name: {"more": 1}, "more": 2}, {name: {"more": 3}}, {"more": 4})]
+            for tool, name in ((0, "value"), (2, "result"))
+        },
+        chat(*[Says("", [Ask(0), Ask(1), Ask(2), Ask(3)])] * 3, Says("done")),
+    ),
     "arguments that programs change": Scenario(
         setup(tool("a")),
         {},

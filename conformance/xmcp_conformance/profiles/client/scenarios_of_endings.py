@@ -52,6 +52,11 @@ ENDINGS: Final[dict[str, Scenario]] = {
         setup(tool("a"), max_turns=1), {0: [Act(display="small")]}, chat(Says("Here.", [Ask(0)]))
     ),
     "nothing in the last turn": Scenario(setup(tool("a"), max_turns=2), {}, chat(Says("", [Ask(0)]), Says(" "))),
+    "a text in an earlier turn, and none in the last": Scenario(
+        setup(tool("a"), max_turns=3),
+        {},
+        chat(Says("I look.", [Ask(0)]), Says("Once more.", [Ask(0)]), Says("", [Ask(0)]), Says("no"), events=True),
+    ),
     "a thought, and then nothing": Scenario(
         setup(tool("a"), meta_tools=("__think__",)),
         {},

@@ -114,6 +114,11 @@ MEETINGS: Final[dict[str, Scenario]] = {
         ),
         changes=[Change(4.3, 0, [tool("other")], announced=False)],
     ),
+    "a server asks for a longer wait, and then for a shorter one": Scenario(
+        setup(tool("read", read_only=True), max_attempts=4),
+        {0: [*(Act("error", retry_after_ms=wait, **LATE) for wait in (300, 2000, 1000)), Act()]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
+    ),
     "a slow server asks for a wait": Scenario(
         setup(tool("read", read_only=True)),
         {0: [Act("error", delay=3, retry_after_ms=3000, **LATE), Act()]},

@@ -27,6 +27,15 @@ _HAS_USER_EVERYWHERE: Final = {
     "default": {"user": "u-0"},
     "examples": [{"user": "u-9", "q": 1}],
 }
+_REQUIRE_USER: Final[tuple[dict[str, Any], ...]] = (
+    {"properties": {"q": {}, "user": {}}, "required": ["user"]},
+    {"properties": {"q": {}, "user": {}}, "allOf": [{"required": ["q"]}, {"required": ["user"]}]},
+    {"properties": {"q": {}}, "allOf": [{"$ref": "#/$defs/caller"}], "$defs": {"caller": {"required": ["user"]}}},
+    {"properties": {"q": {}}, "$ref": "#/$defs/caller", "$defs": {"caller": {"required": ["user"]}}},
+    # Not in each case
+    {"properties": {"q": {}, "user": {}}, "dependentRequired": {"r": ["user"]}},
+    {"properties": {"q": {}}, "anyOf": [{"required": ["user"]}, {"required": ["q"]}]},
+)
 
 PLACES: Final[dict[str, Scenario]] = {
     # Servers
@@ -137,6 +146,16 @@ PLACES: Final[dict[str, Scenario]] = {
         {1: [Act(delay=3)]},
         chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
+    "four calls of a needed tool, of which the last are slow": Scenario(
+        setup(tool("find"), tool("sum", depends_on=["find"], input_schema=takes("x"))),
+        {0: [Act(structured={"x": x}, delay=x) for x in range(4)]},
+        chat(Says("", [Ask(0)] * 4 + [Ask(1)]), Says("done")),
+    ),
+    "four calls of a needed tool, of which the first are slow": Scenario(
+        setup(tool("find"), tool("sum", depends_on=["find"], input_schema=takes("x"))),
+        {0: [Act(structured={"x": x}, delay=3 - x) for x in range(4)]},
+        chat(Says("", [Ask(1)] + [Ask(0)] * 4), Says("done")),
+    ),
     "two slow calls, with a cache and a circuit breaker": Scenario(
         setup(tool("a"), tool("b"), cache=True, breaker_threshold=2),
         {0: [Act(delay=3)], 1: [Act(delay=3)]},
@@ -164,6 +183,14 @@ PLACES: Final[dict[str, Scenario]] = {
         {},
         chat(Says("", [Ask(0, {"q": 1})]), Says("done")),
     ),
+    "a parameter that every place of a schema can require, and no value": Scenario(
+        setup(
+            *(tool(f"tool{place}", input_schema=schema) for place, schema in enumerate(_REQUIRE_USER)),
+            params={"user": None},
+        ),
+        {},
+        chat(Says("", [Ask(place, {"q": 1}) for place in range(len(_REQUIRE_USER))]), Says("done"), events=True),
+    ),
     "a value of the application that is an object": Scenario(
         setup(tool("a", input_schema=takes("who")), params={"who": {"id": 1, "of": None, "in": [None, 2]}}),
         {},
@@ -180,6 +207,17 @@ PLACES: Final[dict[str, Scenario]] = {
     # Histories
     "a summary below a message of the developer": Scenario(
         setup(tool("a"), meta_tools=("__summarize__",)), {}, chat(Says("", [_SUMMARY]), Says("done"), history=_HELLO)
+    ),
+    "the last of two summaries, and one more in the next turn": Scenario(
+        setup(tool("a"), meta_tools=("__summarize__",)),
+        {},
+        chat(
+            Says("", [Ask(0), _SUMMARY, Ask("__summarize__", {"summary": "They were polite."})]),
+            Says("", [Ask("__summarize__", {"summary": " They want to know. "}), Ask(0)]),
+            Says("done"),
+            history=_HELLO,
+            events=True,
+        ),
     ),
     "a summary after results": Scenario(
         setup(tool("a"), meta_tools=("__summarize__",)),

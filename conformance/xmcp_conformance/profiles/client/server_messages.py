@@ -196,7 +196,10 @@ def _plain(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
         said = f"{act.code}: {text}" if text.strip() else text
         answered = Answered(call=call, outcome="error", error=error, text=said, display=display, for_user=act.for_user)
         answered = replace(answered, bad_display=is_bad)
-        return {**_result(said, act, is_error=True), "_meta": {ERROR_META_KEY: error, **meta}}, answered
+        sent = {name: value for name, value in error.items() if name != "side_effects"}
+        if act.side_effects is not None:
+            sent["meta"] = {"side_effects": act.side_effects}
+        return {**_result(said, act, is_error=True), "_meta": {ERROR_META_KEY: sent, **meta}}, answered
     raw = _forged(tool, text) if act.kind == "forged" else text
     result = _of_blocks(raw, act)
     if act.all_parts:

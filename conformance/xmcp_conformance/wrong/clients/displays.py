@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from xmcp_conformance.profiles.client.trace import INVALID_PARAMS, Server, Trace
@@ -310,7 +311,7 @@ def the_same_words_are_shown_once(wrong: bool) -> Trace:
 
 @breaks("XMCP-DSP-040", profile="client")
 def a_large_display_stands_before_the_model(wrong: bool) -> Trace:
-    s = turn(call(), display="continue", display_budget=80)
+    s = turn(call(), display="continue", display_budget=90)
     s.answered(s.called(), display=LARGE)
     s.reply(content=result("found", LARGE if wrong else reference()))
     s.finish()
@@ -352,12 +353,13 @@ def a_reference_in_a_given_history_has_no_title(wrong: bool) -> Trace:
 
 
 def reference() -> dict[str, Any]:
-    return {"type": "x-xmcp-reference", "title": "Stock", "payload": {"type": "table", "bytes": 9}}
+    length = len(json.dumps(LARGE, separators=(",", ":")))
+    return {"type": "x-xmcp-reference", "title": "Stock", "payload": {"type": "table", "bytes": length}}
 
 
 @breaks("XMCP-DSP-042", profile="client")
 def the_person_gets_the_reference(wrong: bool) -> Trace:
-    s = turn(call(), display_budget=80)
+    s = turn(call(), display_budget=90)
     s.answered(s.called(), display=LARGE)
     s.reply(content=result("found", reference()))
     s.end(stop="display", displays=[reference() if wrong else LARGE])

@@ -328,3 +328,17 @@ def a_lost_attempt_is_forgotten(wrong: bool) -> Trace:
     s.reply(content=error("CONNECTION_FAILED").replace("</error>", meta))
     s.finish()
     return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def a_call_that_was_not_made_has_begun(wrong: bool) -> Trace:
+    s = turn(call("unknown"))
+    s.tell("tool_call", call_id="t1")
+    if wrong:
+        s.tell("tool_started", call_id="t1")
+    s.reply(content=error("UNKNOWN_TOOL"))
+    told = {"code": "UNKNOWN_TOOL", "message": "It failed.", "retryable": False, "category": "not_found"}
+    s.tell("tool_error", call_id="t1", error=told)
+    s.finish()
+    s.tell("done")
+    return s.trace

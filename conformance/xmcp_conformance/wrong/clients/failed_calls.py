@@ -906,3 +906,18 @@ def the_other_chat_s_time_ends_the_call_of_both(wrong: bool) -> Trace:
     s.reply("b", error("TIMEOUT") if wrong else result())
     s.finish(chat="b")
     return s.trace
+
+
+@breaks("XMCP-CLI-055", profile="client")
+def the_other_chat_leaves_the_queue_for_both(wrong: bool) -> Trace:
+    s = asked_twice()
+    s.say("", call(id_="b"), chat="b")
+    s.cancel("a")
+    s.end(chat="a", failure="cancelled", history=[])
+    s.wait(1)
+    if wrong:
+        s.reply("b", error("CANCELLED"))
+    else:
+        s.make("b")
+    s.finish(chat="b")
+    return s.trace

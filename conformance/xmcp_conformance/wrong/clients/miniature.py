@@ -15,7 +15,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
+from xml.sax.saxutils import quoteattr
 
+from xmcp_conformance.core.error_categories import CATEGORY_OF
 from xmcp_conformance.profiles.client.adapter import (
     Application,
     ChatOutcome,
@@ -222,7 +224,8 @@ class Miniature:
         if document is None or has_bad_values or is_misbuilt:
             return Reply(error("INVALID_XML", "The server's answer cannot be read.", name=name))
         display = _envelope(document.display)
-        shown = "" if display is None else _element("display", self._for_the_model(display))
+        fitted = self._for_the_model(display)
+        shown = "" if fitted is None else _element("display", fitted)
         if document.error is None and failed:
             words = (document.llm_output or "").strip() or "TOOL_ERROR"
             end = "</tool_response>"
@@ -235,9 +238,7 @@ class Miniature:
     def _read_plain(self, name: str, text: str, meta: Mapping[str, Any]) -> Reply:
         display = _envelope(meta.get(DISPLAY_META_KEY))
         if (failed := meta.get(ERROR_META_KEY)) is not None:
-            retryable = failed.get("retryable") is True
-            words = failed["message"].strip() or failed["code"]
-            return Reply(error(failed["code"], words, name=name, retryable=retryable), display=display)
+            return Reply(_plain_error(failed, name), display=display)
         document = _result(text, self._for_the_model(display), name)
         end = "</tool_response>"
         document = f"{document.removesuffix(end)}{self.filled_in(meta.get(POPULATED_META_KEY))}{end}"
@@ -247,7 +248,11 @@ class Miniature:
         """Return a display, or a reference in its place if it is too large (XMCP-DSP-041)."""
         if display is None or len(json.dumps(display)) <= self.setup.display_budget:
             return display
-        return {"type": "x-xmcp-reference", "payload": {}, "title": display.get("title")}
+        length = len(json.dumps(display, ensure_ascii=False, separators=(",", ":")).encode())
+        payload = {"type": display.get("type"), "bytes": length}
+        titled = {"title": display["title"]} if "title" in display else {}
+        reference = {"type": "x-xmcp-reference", **titled, "payload": payload}
+        return reference if len(json.dumps(reference)) <= self.setup.display_budget else None
 
     def _fitted(self, message: Json) -> Json:
         """Return a message of a given history, with a reference in the place of a display that is too large."""
@@ -328,7 +333,7 @@ def _for_user(answered: Json) -> list[Json]:
 
 
 def _is_for_user(block: Json) -> bool:
-    return bool(block.get("annotations") == {"audience": ["user"]})
+    return set((block.get("annotations") or {}).get("audience") or ()) == {"user"}
 
 
 def _is_about_values(block: Json) -> bool:
@@ -372,6 +377,22 @@ def _result(text: str, display: Any = None, name: str = "") -> str:
     return document if kept == text else document.replace("<llm_output>", '<llm_output lossy="true">', 1)
 
 
+def _plain_error(failed: Mapping[str, Any], name: str) -> str:
+    """Return the document for an error in the `_meta` of a plain result."""
+    code, words, retryable = (
+        failed["code"],
+        failed["message"].strip() or failed["code"],
+        failed.get("retryable") is True,
+    )
+    wait = failed.get("retry_after_ms") if retryable else None
+    document = error(code, words, wait, name, retryable=retryable)
+    if "category" in failed and code not in CATEGORY_OF:
+        document = document.replace("<error ", f"<error category={quoteattr(failed['category'])} ", 1)
+    if (effects := (failed.get("meta") or {}).get("side_effects")) is not None:
+        document = document.replace("</error>", f"{_element('meta', {'side_effects': effects})}</error>", 1)
+    return document
+
+
 def _foreign_error(structured: Any, text: str, blocks: Sequence[Json], name: str) -> str:
     """Return the document for a failure that a server without the extension describes in its data (XMCP-MCP-040)."""
     places = (structured.get("error"), structured) if isinstance(structured, dict) else ()
@@ -388,8 +409,12 @@ def _foreign_error(structured: Any, text: str, blocks: Sequence[Json], name: str
     given = described.get("retryable")
     if not (given if isinstance(given, bool) else _is_usually_retryable(code)):
         return error(code, text, name=name)
-    waits = [described[key] * factor for key, factor in _WAITS.items() if key in described]
+    waits = [described[key] * factor for key, factor in _WAITS.items() if _is_wait(described.get(key))]
     return error(code, text, math.ceil(waits[0]) if waits else None, name, retryable=True)
+
+
+def _is_wait(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def _is_usually_retryable(code: str) -> bool:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic_core import from_json, to_json
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.json_schemas import validator
+from xmcp.chat.json_values import object_as_json
 from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
 from xmcp.client.calls.worker_threads import LARGE
@@ -216,14 +218,14 @@ def _error_of(given: Any) -> ErrorInfo:
 
 
 def _with_writable_meta(error: ErrorInfo) -> ErrorInfo:
-    """Return an error without the members of its `meta` that no document can hold (spec section 6.4)."""
+    """Return an error without the members of its `meta` that no document may have (spec section 6.4)."""
 
     def is_writable(meta: Mapping[str, Any]) -> bool:
         try:
             encode(ToolResponse("tool", error=replace(error, meta=meta)), check=False)
         except (TypeError, ValueError):
             return False
-        return True
+        return validator("error_meta").is_valid(object_as_json(meta))
 
     meta = error.meta or {}
     if is_writable(meta):

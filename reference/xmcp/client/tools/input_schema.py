@@ -13,13 +13,14 @@ _NAMING: Final = ("properties", "required", "dependentRequired", "dependentSchem
 _CONDITIONAL: Final = {"if": ("if", "then", "else"), "not": ("not",)}
 """Keywords that go as a whole where they name a parameter that goes, with those that have no effect without them."""
 
-_APPLYING: Final[Mapping[str, Literal["reference", "list", "schema", "mapping"]]] = {
+_APPLYING: Final[Mapping[str, Literal["reference", "list", "choice", "schema", "mapping"]]] = {
     **dict.fromkeys(("$ref", "$dynamicRef"), "reference"),
-    **dict.fromkeys(("allOf", "anyOf", "oneOf"), "list"),
+    "allOf": "list",
+    **dict.fromkeys(("anyOf", "oneOf"), "choice"),
     **dict.fromkeys(("if", "then", "else", "not"), "schema"),
     **dict.fromkeys(("dependentSchemas", "dependencies"), "mapping"),
 }
-"""Keywords that apply schemas to the same object; the last two kinds do so under conditions."""
+"""Keywords that apply schemas to the same object; the last three kinds do so under conditions."""
 
 Refer: TypeAlias = Callable[[Any], Any]
 """Returns the target of a reference within one schema; `None` for other references."""
@@ -89,6 +90,8 @@ def _applied(part: Mapping[str, Any], refer: Refer, *, conditional: bool) -> lis
             case "reference":
                 applied.append(refer(value))
             case "list" if isinstance(value, list):
+                applied += value
+            case "choice" if conditional and isinstance(value, list):
                 applied += value
             case "schema" if conditional:
                 applied.append(value)

@@ -111,6 +111,25 @@ def _summary_keeps_system_and_newest(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-086", kept, seen, expected, where=turn.next_at)
 
 
+@check("XMCP-CLI-086", profile="client")
+def _summary_takes_the_place_of_the_others(trace: TraceIndex) -> Observations:
+    """Judge that the last summary of a turn stands below the system's messages, and the newest of the user below it."""
+    for turn in trace.turns:
+        own = [call for call in turn.calls if call.meta and call.name == SUMMARIZE]
+        if not own or turn.next is None or turn.cut or not all(call.succeeded for call in own):
+            continue
+        head, before = _leading(turn.asked.messages), turn.asked.messages
+        newest = max((i for i, m in enumerate(before) if m.get("role") == "user"), default=-1)
+        texts = said_to(turn, SUMMARIZE, "summary")
+        if newest <= len(head) or not texts or len(turn.messages) < len(head) + 2:
+            continue
+        summary, then = turn.messages[len(head) : len(head) + 2]
+        ok = summary.get("role") == "user" and texts[-1] in text_of(summary) and _alike(then, before[newest])
+        seen = f"after the summary, `{quoted(text_of(summary))}` and `{quoted(text_of(then))}`"
+        expected = f"`{quoted(texts[-1])}` and the newest message of the user, below those of the system"
+        yield either("XMCP-CLI-086", ok, seen, expected, where=turn.next_at)
+
+
 def _leading(messages: Sequence[Message]) -> list[Message]:
     place = next((i for i, m in enumerate(messages) if m.get("role") not in ("system", "developer")), len(messages))
     return list(messages[:place])

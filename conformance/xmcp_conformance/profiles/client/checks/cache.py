@@ -220,7 +220,7 @@ def _end_of_another_chat(trace: TraceIndex) -> Observations:
         may_be_late = any(trace.time(call.turn.next_at) - one.begun >= _least_time(trace) for one in attempts)
         for other in equal:
             chat = other.turn.chat
-            if chat is call.turn.chat or not other.attempts:
+            if chat is call.turn.chat:
                 continue
             if chat.cancelled is not None:
                 over, end = chat.cancelled.time, "was cancelled"
@@ -230,7 +230,7 @@ def _end_of_another_chat(trace: TraceIndex) -> Observations:
                 continue
             if trace.time(call.turn.said_at) <= over <= trace.time(call.turn.next_at) + trace.instant:
                 ok = call.code != "CANCELLED" and (call.code != "TIMEOUT" or may_be_late)
-                seen = f"{call} is answered by {call.code}, for the chat that made the equal call {end}"
+                seen = f"{call} is answered by {call.code}, for the chat of an equal call {end}"
                 yield either("XMCP-CLI-055", ok, seen, "an answer", where=call.turn.next_at)
 
 

@@ -56,8 +56,33 @@ def _display_order(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-063", ok, seen, "by turn, and within a turn in call order", where=chat.ended_at)
 
 
+@check("XMCP-CLI-063", "XMCP-REC-006", profile="client")
+def _only_displays_of_answers(trace: TraceIndex) -> Observations:
+    """Judge that a display is shown no more often than answers which the model got had it (section 11.6)."""
+    for chat in trace.chats.values():
+        calls = [call for turn in chat.turns for call in turn.calls]
+        if chat.ended is None or chat.cut or not all(map(_is_known, calls)):
+            continue
+        expected = [known_members(display) for display in _expected(chat)]
+        sent = [a.answered.display for call in calls for a in call.attempts if a.answered is not None]
+        listed = [known_members(display) for display in (chat.ended.result or {}).get("displays") or ()]
+        told = [t.event.get("envelope") for _, t in chat.received if t.event.get("type") == "tool_display"]
+        places = {"XMCP-CLI-063": listed, "XMCP-REC-006": [known_members(envelope) for envelope in told]}
+        for display in [known_members(one) for one in sent if one is not None]:
+            for id_, shown in places.items():
+                times, most = _times(display, shown), _times(display, expected)
+                seen = f"`{quoted(compact(display))}` is shown {times} times"
+                as_often = f"{most}, as in the answers that the model got"
+                yield either(id_, times <= most, seen, as_often, where=chat.ended_at)
+
+
+def _is_known(call: ModelCall) -> bool:
+    """Return whether it is known which answer the model got, or that the client answered itself."""
+    return not call.unclear and (bool(call.attempts) or call.meta or call.source is not None or not call.offered)
+
+
 def _blocks_in_order(chat: Chat, listed: Sequence[Any]) -> Observations:
-    """Judge whether what a call had for the person in a block stands before the displays of later calls.
+    """Judge whether what a call had for the person in a block comes after its display, and before those of later calls.
 
     A text that several calls had does not say whose it is.
     """
@@ -67,15 +92,18 @@ def _blocks_in_order(chat: Chat, listed: Sequence[Any]) -> Observations:
     payloads = [str(one.get("payload")) if isinstance(one, Mapping) else "" for one in listed]
     for call in reversed([call for turn in chat.turns for call in turn.calls if not call.was_held_back]):
         text = (call.answer.for_user if call.answer is not None else None) or ""
-        if text.strip() and times[text] == 1 and first is not None and not call.unclear:
-            at = [place for place, payload in enumerate(payloads) if text in payload]
-            if len(at) == 1:
-                seen = f"the display of `{quoted(text)}`, of {call}, stands after that of a later call"
-                yield either("XMCP-CLI-063", at[0] < first, seen, "the order of the calls", where=chat.ended_at)
         display = display_of(call)
         # A display that is there twice, of a cache, does not say at which place that of this call is.
         once = display is not None and _times(known_members(display), listed) == 1
         place = _place(known_members(display), listed) if once else None
+        if text.strip() and times[text] == 1 and not call.unclear:
+            at = [number for number, payload in enumerate(payloads) if text in payload]
+            if len(at) == 1 and first is not None:
+                seen = f"the display of `{quoted(text)}`, of {call}, stands after that of a later call"
+                yield either("XMCP-CLI-063", at[0] < first, seen, "the order of the calls", where=chat.ended_at)
+            if len(at) == 1 and place is not None and at[0] != place:
+                seen = f"the display of `{quoted(text)}`, of {call}, stands before that of its tool"
+                yield either("XMCP-CLI-063", place < at[0], seen, "that of the tool first", where=chat.ended_at)
         first = place if first is None else first if place is None else min(first, place)
 
 

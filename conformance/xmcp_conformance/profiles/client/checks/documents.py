@@ -219,6 +219,19 @@ def _refusals_of_the_protocol(trace: TraceIndex) -> Observations:
             yield either("XMCP-MCP-041", ok, f"{seen} {call.came_to}", "VALIDATION_FAIL", where=call.turn.next_at)
 
 
+@check("XMCP-CLI-003", profile="client")
+def _words_of_the_protocol(trace: TraceIndex) -> Observations:
+    """Judge the message of an error that stands for a protocol error: it is that of the JSON-RPC error (11.4)."""
+    for call, _, answer, reply in answered_calls(trace):
+        words = str((answer.error or {}).get("message") or "").strip(_WHITE_SPACE)
+        if answer.protocol_error is None or reply.error is None or not 0 < len(words) <= _SHORT:
+            continue
+        if "error" not in reply.lossy and reply.error.code == (answer.error or {}).get("code"):
+            seen = f"{call}, which the server refused with `{quoted(words)}`, is answered by {_in_words(reply)}"
+            ok = reply.error.message.strip(_WHITE_SPACE) == words
+            yield either("XMCP-CLI-003", ok, seen, f"`{quoted(words)}`", where=call.turn.next_at)
+
+
 def _is_wait(told: int | None, right: int | None) -> bool:
     """Return whether a wait is that of an error; one millisecond more comes of binary fractions (section 6.4)."""
     return told == right or (told is not None and right is not None and told == right + 1)
@@ -297,5 +310,8 @@ def _bad_display_dropped(trace: TraceIndex) -> Observations:
         seen = "no event `warning`"
         if failed or reply.has_display:
             seen = f"{call} is answered by {call.code if failed else 'a document with that display'}"
-        ok = not (failed or reply.has_display or silent)
+        lost = _not_kept(answer, reply) if answer.document is not None and reply.error is None else None
+        if lost is not None:
+            seen = f"{call} is answered by a document with {lost[0]}, and the server's had {lost[1]}"
+        ok = not (failed or reply.has_display or silent or lost is not None)
         yield either("XMCP-RSP-072", ok, seen, "the rest of the document, and a warning for the application", where=at)

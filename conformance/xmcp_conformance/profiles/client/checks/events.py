@@ -24,6 +24,9 @@ from .told_retries import faults_of_retry
 _BEFORE_ITS_REQUEST: Final = ("retry", "failed", "warning", "done")
 """Events that can be of a request which was not sent: one that a quota refused, or that reached no vendor."""
 
+_UNMADE: Final = ("FORBIDDEN", "DEPENDENCY_FAILED", "MISSING_SERVER_PARAM")
+"""Codes with which a client answers a call that it does not make."""
+
 
 @check("XMCP-REC-001", profile="client")
 def _valid_events(trace: TraceIndex) -> Observations:
@@ -101,8 +104,11 @@ def _faults(
 def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[tuple[str, str]]:
     if is_legal(call.name) and call.offered and event.get("tool_name") != call.name:
         yield f"`tool_name` `{quoted(str(event.get('tool_name')))}`", f"`{call.name}`"
-    if kind == "tool_started" and call.succeeded and not call.attempts and not call.unclear:
-        yield "a call that an earlier or an equal one answered", "no `tool_started`, which is of an attempt"
+    if kind == "tool_started" and not call.attempts and not call.unclear:
+        if call.succeeded:
+            yield "a call that an earlier or an equal one answered", "no `tool_started`, which is of an attempt"
+        elif call.source is None and (call.code in _UNMADE or call.arguments is None or not call.offered):
+            yield f"a call that is answered by {call.came_to} and not made", "no `tool_started`, which is of an attempt"
     if kind == "tool_call":
         if event.get("text") not in (None, call.written):
             yield f"`text` `{quoted(str(event.get('text')))}`", f"`{quoted(call.written)}`, as the model wrote it"

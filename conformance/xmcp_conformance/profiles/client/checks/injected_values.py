@@ -10,7 +10,8 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.expected_injections import Expected, Value
-from xmcp_conformance.profiles.client.messages import compact, parameter_names, same
+from xmcp_conformance.profiles.client.messages import compact, parameter_names, required_names, same
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
 
@@ -73,6 +74,11 @@ def _shown(value: Any) -> str:
 @check("XMCP-CLI-083", profile="client")
 def _application_values_win(trace: TraceIndex) -> Observations:
     for call in trace.calls:
+        missing = _required_and_missing(trace, call)
+        if missing and call.reply is not None and not call.sent:
+            seen = f"{call}, whose tool requires `{missing[0]}`, is answered by {call.came_to}"
+            ok = call.code in permitted_codes(trace, call)
+            yield either("XMCP-CLI-083", ok, seen, "MISSING_SERVER_PARAM", where=call.turn.next_at)
         for attempt in call.sent:
             for name in _not_taken(trace, call) & attempt.arguments.keys():
                 seen = f"`{name}` of {call} is {_shown(attempt.arguments[name])}"
@@ -82,6 +88,9 @@ def _application_values_win(trace: TraceIndex) -> Observations:
                 seen = f"`{name}` of {call} is {_shown(attempt.arguments.get(name))}"
                 ok = name not in attempt.arguments
                 yield either("XMCP-CLI-083", ok, seen, "no value, for the application has none", where=attempt.at)
+            for name in missing:
+                seen = f"{call} was made without `{name}`, which its tool requires and the application has no value for"
+                yield broken("XMCP-CLI-083", seen, "MISSING_SERVER_PARAM, and no call", where=attempt.at)
             for name, value in expected_injections.application_values(trace, call).items():
                 given = attempt.arguments.get(name, _MISSING)
                 ok = given is not _MISSING and same(given, value)
@@ -92,6 +101,12 @@ def _application_values_win(trace: TraceIndex) -> Observations:
                     f"the application's {_shown(value)}",
                     where=attempt.at,
                 )
+
+
+def _required_and_missing(trace: TraceIndex, call: ModelCall) -> list[str]:
+    """Return the parameters without a value of the application that a call's tool requires, whatever the others are."""
+    required = required_names(call.tool.input_schema) if call.tool is not None else set()
+    return [name for name in expected_injections.values_that_lack(trace, call) if name in required]
 
 
 def _not_taken(trace: TraceIndex, call: ModelCall) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -18,6 +19,8 @@ from xmcp_conformance.reader.schemas import validator
 from .documents import answered_calls
 
 REFERENCE: Final = "x-xmcp-reference"
+_FRACTION: Final = re.compile(r"\d[.eE][-+]?\d")
+"""A number that programs write in different ways; a text can have one, too."""
 
 
 @check("XMCP-DSP-040", profile="client")
@@ -68,7 +71,15 @@ def _fault_of_reference(display: Mapping[str, Any], shown: Any, budget: int) -> 
     if shown is None and _least_reference(display) > budget:
         return None  # even the reference is too long
     ok = told.get("type") == REFERENCE and told.get("title") == display.get("title")
-    return "" if ok else compact(shown)
+    return "" if ok and _says_what_it_stands_for(told.get("payload"), display) else compact(shown)
+
+
+def _says_what_it_stands_for(payload: Any, display: Mapping[str, Any]) -> bool:
+    """Return whether a reference has the type of a display, and its length: with a fraction, that is the client's."""
+    if not isinstance(payload, Mapping) or payload.get("type") != display.get("type"):
+        return False
+    length = len(compact(display).encode("utf-8", "replace"))
+    return payload.get("bytes") == length or _FRACTION.search(compact(display)) is not None
 
 
 @check("XMCP-DSP-041", profile="client")
