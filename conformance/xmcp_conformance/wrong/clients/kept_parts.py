@@ -82,42 +82,11 @@ def a_call_is_made_without_what_its_tool_requires(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-041", profile="client")
-def a_time_out_has_changed_nothing(wrong: bool) -> Trace:
-    s = turn(call(), tool_timeout=5)
-    one = s.called()
-    s.wait(5)
-    s.late(one)
-    said = "none" if wrong else "unknown"
-    s.reply(content=_document('"TIMEOUT" retryable="true"', f'<meta>{{"side_effects":"{said}"}}</meta>'))
-    s.finish()
-    return s.trace
-
-
-@breaks("XMCP-CLI-125", profile="client")
-def a_lost_call_has_changed_nothing(wrong: bool) -> Trace:
-    s = turn(call())
-    s.lost(s.called())
-    said = "none" if wrong else "unknown"
-    s.reply(content=_document('"CONNECTION_FAILED" retryable="true"', f'<meta>{{"side_effects":"{said}"}}</meta>'))
-    s.finish()
-    return s.trace
-
-
 @breaks("XMCP-CLI-011", profile="client")
 def a_call_that_was_not_made_may_have_changed_something(wrong: bool) -> Trace:
     s = turn(call("unknown"))
     said = "unknown" if wrong else "none"
     s.reply(content=_document('"UNKNOWN_TOOL"', f'<meta>{{"side_effects":"{said}"}}</meta>'))
-    s.finish()
-    return s.trace
-
-
-@breaks("XMCP-MCP-012", profile="client")
-def a_document_that_cannot_be_read_is_worth_a_retry(wrong: bool) -> Trace:
-    s = turn(call())
-    s.garbled(s.called())
-    s.reply(content=_document('"INVALID_XML" retryable="true"' if wrong else '"INVALID_XML"'))
     s.finish()
     return s.trace
 

@@ -25,6 +25,12 @@ _SENTENCES: Final = {
     "INVALID_XML": "XMCP-MCP-012",
 }
 """The sentence that asks for an error of a code."""
+_UNMADE: Final = {
+    **{code: _SENTENCES[code] for code in ("VALIDATION_FAIL", "UNKNOWN_TOOL", "DEPENDENCY_FAILED", "RATE_LIMIT")},
+    "FORBIDDEN": "XMCP-CLI-081",
+    "MISSING_SERVER_PARAM": "XMCP-CLI-083",
+}
+"""The same for the error of a call that was not made."""
 
 
 @check(*_SENTENCES.values(), profile="client")
@@ -67,3 +73,16 @@ def _fields_of_refused_arguments(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-010", {*pointers} == {""}, seen, "the empty pointer", where=call.turn.next_at)
         elif call.answer is not None and call.answer.protocol_error == INVALID_PARAMS:
             yield either("XMCP-MCP-041", fields is None, seen, "none: nobody knows them", where=call.turn.next_at)
+
+
+@check(*_UNMADE.values(), profile="client")
+def _a_call_that_was_not_made_changed_nothing(trace: TraceIndex) -> Observations:
+    """Judge `side_effects` of calls without an attempt; of the others XMCP-CLI-132 says what they are."""
+    for call in trace.calls:
+        error = call.reply.error if call.reply is not None else None
+        unmade = not call.attempts and call.source is None and not call.turn.cut and not trace.may_share(call)
+        if error is None or error.code not in _UNMADE or not unmade or error.code not in permitted_codes(trace, call):
+            continue
+        said = (error.meta if isinstance(error.meta, dict) else {}).get("side_effects")
+        seen = f"{call}, which was not made, is answered by {error.code} with `side_effects` {said}"
+        yield either(_UNMADE[error.code], said in (None, "none"), seen, "`none`", where=call.turn.next_at)
