@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from xmcp.client import AIClient, ChatChunk, CircuitOpenError, Conversation, QuotaExceeded, SyncAIClient
     from xmcp.dependency_graph import DependencyError
+    from xmcp.providers import SamplerConfig
     from xmcp.server import XMCP, ParamRequest, XMCPError, use_xmcp
     from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse
 
@@ -28,6 +29,7 @@ _HOME: Final[dict[str, str]] = {
     "ErrorInfo": "xmcp.wire",
     "ParamRequest": "xmcp.server",
     "QuotaExceeded": "xmcp.client",
+    "SamplerConfig": "xmcp.providers",
     "SyncAIClient": "xmcp.client",
     "ToolResponse": "xmcp.wire",
     "XMCP": "xmcp.server",
@@ -47,6 +49,7 @@ __all__ = [
     "ErrorInfo",
     "ParamRequest",
     "QuotaExceeded",
+    "SamplerConfig",
     "SyncAIClient",
     "ToolResponse",
     "XMCPError",

@@ -22,6 +22,7 @@ from xmcp import (
     ErrorInfo,
     ParamRequest,
     QuotaExceeded,
+    SamplerConfig,
     SyncAIClient,
     ToolResponse,
     XMCPError,
@@ -236,7 +237,7 @@ class Echo:
         """Say what the person said."""
         message: Message = request.messages[-1]
         tools: ToolSchemas = request.tools
-        text = f"{message['content']} {len(tools.tools)}"
+        text = f"{message['content']} {len(tools.tools)} {request.sampler.temperature}"
         if not text:
             raise ProviderError("Nothing to say.", category=ErrorCategory.CONTENT, provider=self.name)
         yield text
@@ -396,7 +397,8 @@ async def chat() -> StopReason:
             changes: ToolChanges = await ai.refresh_tools()
             use(statuses[0].connected, changes.added)
             use(result.to_dict(), statuses[0].to_dict(), changes.to_dict())
-            stream: ChatStream = ai.stream_chat("again", result["history"])
+            brief = SamplerConfig(temperature=0, max_tokens=100, stop=["END"])
+            stream: ChatStream = ai.stream_chat("again", result["history"], sampler=brief)
             async with aclosing(stream) as chunks:
                 async for chunk in chunks:
                     assert_type(chunk, ChatChunk)

@@ -18,6 +18,7 @@ from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
 from xmcp.client.calls.active_call import ChatScope, Request
@@ -38,7 +39,7 @@ from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
-from xmcp.client.options import ClientOptions
+from xmcp.client.options import ClientOptions, sampler_config
 from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
@@ -83,6 +84,7 @@ class AIClient:
         llm_model: Model to ask for; `None` leaves it to the provider.
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
             name of its class) and a name. The chat then stays with the model that answered.
+        sampler: How models are to write their answers (temperature, most tokens, ...); a chat can set more.
         max_turns: Maximum number of answers of the model in one chat.
         max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is
             answered with the error `RATE_LIMIT`, so that the model can make it in its next answer.
@@ -146,6 +148,7 @@ class AIClient:
         llm_model: str | None = None,
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
+        sampler: SamplerConfig | None = None,
         max_turns: int = ClientOptions.max_turns,
         max_calls_per_turn: int = ClientOptions.max_calls_per_turn,
         max_concurrency: int = ClientOptions.max_concurrency,
@@ -186,6 +189,7 @@ class AIClient:
             llm_model=llm_model,
             fallback_models=fallback_models,
             openai_base_url=openai_base_url,
+            sampler=sampler,
             max_turns=max_turns,
             max_calls_per_turn=max_calls_per_turn,
             max_concurrency=max_concurrency,
@@ -233,6 +237,7 @@ class AIClient:
         meta_tool_names = selected(options.meta_tools)
         self._settings = ChatSettings(
             models=models,
+            sampler=options.sampler or SamplerConfig(),
             max_turns=options.max_turns,
             max_calls=options.max_calls_per_turn,
             display=options.display,
@@ -399,6 +404,7 @@ class AIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
+        sampler: SamplerConfig | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -409,6 +415,7 @@ class AIClient:
             tenant_id: The tenant whose chat this is; middleware, cache, usage records and log have it. No other tenant
                 gets anything of the chat.
             session_id: An id for every usage record and log event of this chat.
+            sampler: How models are to write their answers in this chat; what it leaves open is that of the client.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
@@ -421,7 +428,7 @@ class AIClient:
                 them.
             QuotaExceeded: A quota of the tenant is used up. It has a `history` too.
         """
-        stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
+        stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Done):
@@ -435,6 +442,7 @@ class AIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
+        sampler: SamplerConfig | None = None,
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`).
 
@@ -451,13 +459,22 @@ class AIClient:
         if not isinstance(user_query, str):
             raise TypeError(f"user_query must be a string, not {type(user_query).__name__}.")
         tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
+        settings = self._settings
+        if sampler is not None:
+            sampler_config("sampler", sampler)
+            settings = replace(settings, sampler=sampler.over(settings.sampler))
         context = ChatContext(uuid.uuid4().hex, tenant, session)
         stream = ChatStream(history, context.chat_id)
-        stream.attach(self._stream(user_query, history, context, weakref.ref(stream)))
+        stream.attach(self._stream(user_query, history, settings, context, weakref.ref(stream)))
         return stream
 
     async def _stream(
-        self, query: str, history: Sequence[Message], context: ChatContext, stream: weakref.ref[ChatStream]
+        self,
+        query: str,
+        history: Sequence[Message],
+        settings: ChatSettings,
+        context: ChatContext,
+        stream: weakref.ref[ChatStream],
     ) -> AsyncGenerator[Any, None]:
         self._check_entered()
         # An immutable history may be used by several chats at once.
@@ -473,7 +490,7 @@ class AIClient:
         self._running[id(history)] = stream
         try:
             with ChatServers(self._servers, context) as servers:
-                chat = Chat(self._settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
+                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
                 if (own := stream()) is not None:
                     own.chat = chat
                     del own

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET
 from xmcp.client.calls.retry_policy import RetryPolicy
@@ -164,6 +165,12 @@ def logger_like(option: str, value: Any) -> None:
         raise TypeError(f"{option} must have the methods of a logger (debug, info, warning, exception), not {value!r}.")
 
 
+def sampler_config(option: str, value: Any) -> None:
+    """Require a `SamplerConfig`."""
+    if not isinstance(value, SamplerConfig):
+        raise TypeError(f"{option} must be a SamplerConfig, such as SamplerConfig(temperature=0), not {value!r}.")
+
+
 def checked(check: Check) -> Mapping[str, Check]:
     """Return the metadata of a field whose value must pass `check`, except for `None` where that is the default."""
     return MappingProxyType({"check": check})
@@ -190,6 +197,7 @@ class ClientOptions:
     llm_model: str | None = None
     fallback_models: Sequence[Fallback] = ()
     openai_base_url: str | None = None
+    sampler: SamplerConfig | None = field(default=None, metadata=checked(sampler_config))
     max_turns: int = field(default=10, metadata=checked(whole_number))
     max_calls_per_turn: int = field(default=MAX_CALLS, metadata=checked(whole_number))
     max_concurrency: int = field(default=16, metadata=checked(whole_number))

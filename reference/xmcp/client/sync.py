@@ -20,6 +20,7 @@ from anyio.from_thread import start_blocking_portal
 from xmcp.chat.audit_records import Trace
 from xmcp.chat.events import ChatChunk, ChatResult
 from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.conversation import Conversation, ConversationReply
@@ -160,9 +161,12 @@ class SyncAIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
+        sampler: SamplerConfig | None = None,
     ) -> ChatResult:
         """Answer one query; arguments, result and exceptions are those of `AIClient.chat`."""
-        return self._await(lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id))
+        return self._await(
+            lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
+        )
 
     def stream_chat(
         self,
@@ -171,13 +175,15 @@ class SyncAIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
+        sampler: SamplerConfig | None = None,
     ) -> Generator[ChatChunk, None, None]:
         """Answer one query and yield its events as they happen; see `AIClient.stream_chat`.
 
         The chat advances as the loop asks for events. Leaving the loop cancels the chat and waits for its end.
         """
         ai = self._opened().ai
-        return self._iterate(ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id))
+        chat = ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
+        return self._iterate(chat)
 
     def conversation(self, **options: Any) -> SyncConversation:
         """Return a conversation that keeps its history; the options are those of `Conversation`."""

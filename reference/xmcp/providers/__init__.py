@@ -3,6 +3,7 @@
 from xmcp.chat.completions import Completion, ToolCall
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
@@ -17,6 +18,7 @@ __all__ = [
     "ModelRequest",
     "OpenAIProvider",
     "ProviderError",
+    "SamplerConfig",
     "ScriptedProvider",
     "ToolCall",
     "ToolSchemas",

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 
@@ -38,6 +39,7 @@ class ModelRequest:
     messages: Sequence[Message]
     tools: ToolSchemas = field(default_factory=ToolSchemas)
     model: str | None = None
+    sampler: SamplerConfig = field(default_factory=SamplerConfig)
     received: Received = field(default_factory=Received, compare=False)
 
 

@@ -25,7 +25,7 @@ from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
 
 if TYPE_CHECKING:
     import httpx2
-    from openai import APIStatusError, AsyncOpenAI
+    from openai import APIStatusError, AsyncOpenAI, OpenAIError
 
 DEFAULT_MODEL: Final = "gpt-4o"
 """The model if neither the request nor the provider names one."""
@@ -154,6 +154,25 @@ class OpenAIProvider:
         finally:
             await response.aclose()
 
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the vendor has for this key, sorted.
+
+        Raises:
+            ProviderError: it does not say.
+        """
+        client = await self._sdk()
+        import openai
+
+        try:
+            return sorted([str(model.id) async for model in client.models.list()])
+        except openai.APIStatusError as exc:
+            raise self._status_error(exc, self.model) from None
+        except openai.OpenAIError as exc:
+            raise self._failure(exc, self.model) from without_frames(exc)
+        except (AttributeError, TypeError, ValueError):
+            message = f"{self._called} answered something that is no list of models: check the base URL."
+            raise self._error(message, ErrorCategory.UNKNOWN, self.model) from None
+
     async def aclose(self) -> None:
         """Close the connections, unless the SDK client came from the caller."""
         if self._client is not None and self._client_is_ours:
@@ -162,23 +181,18 @@ class OpenAIProvider:
 
     async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
         """Send the request with the SDK's retries; return as soon as the answer's headers have arrived."""
-        if self._client is None:
-            # The import takes most of a second, which would block the event loop.
-            await asyncio.to_thread(import_module, "openai")
+        client = await self._sdk()
         import httpx2
         import openai
 
-        if self._client is None:
-            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED)
-            self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         path = "/chat/completions"
-        if isinstance(self._client, openai.AsyncAzureOpenAI) and "/deployments" not in self._client.base_url.path:
+        if isinstance(client, openai.AsyncAzureOpenAI) and "/deployments" not in client.base_url.path:
             # The SDK takes the deployment from the body, which it sees only as bytes here.
             path = f"/deployments/{model}{path}"
         try:
-            body = chat_completions.request_body(model, request.messages, request.tools)
+            body = chat_completions.request_body(model, request.messages, request.tools, request.sampler)
             # With the transport's own class as `cast_to`, a streamed answer is returned unread (_process_response).
-            answer: object = await self._client.post(
+            answer: object = await client.post(
                 path,
                 content=body,
                 cast_to=httpx2.Response,
@@ -193,14 +207,32 @@ class OpenAIProvider:
             raise self._error(message, ErrorCategory.CONTENT, model) from exc
         except openai.APIStatusError as exc:
             raise self._status_error(exc, model) from None
-        except openai.APIConnectionError as exc:
-            address = without_secrets(str(self._client.base_url)).rstrip("/")
-            message = f"The model at {address} cannot be reached: {str(exc.__cause__ or '') or exc.message}"
-            error = self._error(message, ErrorCategory.NETWORK, model)
-            error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
-            raise error from without_frames(exc)
         except openai.OpenAIError as exc:
-            raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
+            raise self._failure(exc, model) from without_frames(exc)
+
+    def _failure(self, exc: OpenAIError, model: str) -> ProviderError:
+        """Return what an exception of the SDK means that has no status of the vendor."""
+        import httpx2
+        import openai
+
+        if not isinstance(exc, openai.APIConnectionError):
+            return self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model)
+        address = without_secrets(str(self._client.base_url if self._client else "")).rstrip("/")
+        message = f"The model at {address} cannot be reached: {str(exc.__cause__ or '') or exc.message}"
+        error = self._error(message, ErrorCategory.NETWORK, model)
+        error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
+        return error
+
+    async def _sdk(self) -> AsyncOpenAI:
+        if self._client is None:
+            # The import takes most of a second, which would block the event loop.
+            await asyncio.to_thread(import_module, "openai")
+        import openai
+
+        if self._client is None:
+            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED)
+            self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
+        return self._client
 
     async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
         called = self._called

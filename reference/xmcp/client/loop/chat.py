@@ -28,6 +28,7 @@ from xmcp.chat.events import (
     StopReason,
 )
 from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage, UsageRecord
 from xmcp.chat.vendor_state import for_vendor, with_vendor_state
@@ -59,6 +60,7 @@ class ChatSettings:
 
     models: tuple[Model, ...]
     max_turns: int
+    sampler: SamplerConfig = field(default_factory=SamplerConfig)
     display: DisplayMode = "exit"
     llm_timeout: float = LLM_SECONDS
     max_calls: int = MAX_CALLS
@@ -345,7 +347,8 @@ class Chat:
         """
         name, silence = model.provider.name, self._settings.llm_timeout
         # `for_vendor` reads the messages twice, and a hook may have put an iterator there.
-        request = ModelRequest(tuple(for_vendor(tuple(state.messages), name)), state.tools, state.model)
+        messages = tuple(for_vendor(tuple(state.messages), name))
+        request = ModelRequest(messages, state.tools, state.model, self._settings.sampler)
         self._received = request.received
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None

@@ -18,6 +18,7 @@ from xmcp.chat.completions import Completion, ToolCall, unique_ids
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import containers, encode_json
 from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
@@ -26,8 +27,17 @@ from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_shapes import can_be_written, shape_fault
 
+_NO_OPTIONS: Final = SamplerConfig()
 
-def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *, vendor: str | None = None) -> bytes:
+
+def request_body(
+    model: str,
+    messages: Sequence[Message],
+    tools: ToolSchemas,
+    sampler: SamplerConfig = _NO_OPTIONS,
+    *,
+    vendor: str | None = None,
+) -> bytes:
     """Return the body of a streaming request; the tools' bytes are taken as they are.
 
     The state of vendors is left out of the messages. A provider whose vendor wants members of its messages back passes
@@ -40,8 +50,26 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *,
     parts.append(b',"stream":true,"stream_options":{"include_usage":true}')
     if tools.tools:
         parts += [b',"tools":', tools.json]
+    if options := _options(sampler, tools):
+        parts += [b",", encode_json(options)[1:-1]]
     parts.append(b"}")
     return b"".join(parts)
+
+
+_SAME_NAME: Final[tuple[str, ...]] = ("temperature", "top_p", "max_tokens", "stop", "seed", "reasoning_effort")
+
+
+def _options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
+    """Return the members of a request for the options that are set."""
+    given = sampler.to_dict()
+    members: dict[str, Any] = {name: given[name] for name in _SAME_NAME if name in given}
+    if (choice := sampler.tool_choice) is not None and tools.tools:
+        by_name = choice not in ("auto", "none", "required")
+        members["tool_choice"] = {"type": "function", "function": {"name": choice}} if by_name else choice
+    if sampler.response_format is not None:
+        schema = {"name": "answer", "schema": dict(sampler.response_format)}
+        members["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return {**members, **(sampler.extra_body or {})}
 
 
 def _with_own_members(message: Message, vendor: str | None) -> dict[str, Any]:
