@@ -375,7 +375,7 @@ async def test_a_model_that_cannot_be_reached_is_named_by_its_address() -> None:
         with pytest.raises(ProviderError) as caught:
             await ask(provider)
         await provider.aclose()
-        assert str(caught.value) == f"The model at {host.url}/v1 cannot be reached: All connection attempts failed"
+        assert str(caught.value) == f"The model at {host.url}/v1 cannot be reached: Connection refused"
         told = "".join(traceback.format_exception(caught.value))
     assert "APIConnectionError" in told
     assert "site-packages" not in told  # no frames of the libraries

@@ -230,7 +230,11 @@ class OpenAIProvider:
         import openai
 
         if self._client is None:
-            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED)
+            from xmcp.http_transport import transport
+
+            http = openai.DefaultAsyncHttpxClient(
+                transport=transport(), event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED
+            )
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         return self._client
 

@@ -27,6 +27,7 @@ from xmcp.client.servers.peer_limits import (
     Refusal,
     TooLarge,
 )
+from xmcp.http_transport import transport
 from xmcp_models.registry import PREFIX
 
 CONNECT_SECONDS: Final = 30.0
@@ -62,9 +63,8 @@ def http_client_factory(verify: Any) -> Any:
         return httpx2.AsyncClient(
             headers=headers,
             auth=auth,
-            verify=_TRUSTED if verify is None or verify is True else verify,
+            transport=transport(_TRUSTED if verify is None or verify is True else verify),
             timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         )
 
     return make
