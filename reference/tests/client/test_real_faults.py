@@ -25,7 +25,7 @@ from xmcp.client.servers.fastmcp_internals import CONNECT_SECONDS
 from xmcp.providers import OpenAIProvider, ProviderError
 from xmcp.wire import ToolResponse
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_left", "over_each_transport")]
 
 ERAS = ["modern", "legacy"]
 NOTHING_HUNG = CONNECT_SECONDS - 5

@@ -230,10 +230,10 @@ class OpenAIProvider:
         import openai
 
         if self._client is None:
-            from xmcp.http_transport import transport
+            from xmcp import http_transport
 
             http = openai.DefaultAsyncHttpxClient(
-                transport=transport(), event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED
+                transport=http_transport.transport(), event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED
             )
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         return self._client

@@ -16,6 +16,8 @@ from xmcp.client.servers.fastmcp_internals import resilient
 from xmcp.client.servers.fastmcp_internals.http_client import MAX_COOKIES, _bound_body, bound
 from xmcp.client.servers.peer_limits import Allowance
 
+pytestmark = pytest.mark.usefixtures("over_each_transport")
+
 
 async def test_cookies_of_a_server_are_kept_but_do_not_pile_up() -> None:
     numbers = itertools.count()

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpx2
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
 
-from xmcp import http_bodies
+from xmcp import http_bodies, http_transport
 from xmcp.chat.json_values import containers
 from xmcp.client.servers.errors import SESSION_LOST, means_session_lost
 from xmcp.client.servers.peer_limits import (
@@ -27,7 +27,6 @@ from xmcp.client.servers.peer_limits import (
     Refusal,
     TooLarge,
 )
-from xmcp.http_transport import transport
 from xmcp_models.registry import PREFIX
 
 CONNECT_SECONDS: Final = 30.0
@@ -63,7 +62,7 @@ def http_client_factory(verify: Any) -> Any:
         return httpx2.AsyncClient(
             headers=headers,
             auth=auth,
-            transport=transport(_TRUSTED if verify is None or verify is True else verify),
+            transport=http_transport.transport(_TRUSTED if verify is None or verify is True else verify),
             timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
         )
 
