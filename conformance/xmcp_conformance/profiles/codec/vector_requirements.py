@@ -13,6 +13,7 @@ ENCODE = (
     "XMCP-DSP-014",
     "XMCP-DSP-015",
     "XMCP-ERR-002",
+    "XMCP-ERR-003",
     "XMCP-ERR-004",
     "XMCP-ERR-005",
     "XMCP-ERR-006",

@@ -76,7 +76,7 @@ class StrippingWriter(MiniatureCodec):
         return super()._text(text.strip())
 
 
-@breaks("XMCP-RSP-020", profile="codec")
+@breaks("XMCP-RSP-007", "XMCP-RSP-020", profile="codec")
 class NormalisingWriter(MiniatureCodec):
     """Writes text in the normal form NFC."""
 
