@@ -131,7 +131,7 @@ class GeminiProvider:
         client = await self._sdk()
         assembly = gemini.Assembly(self._called, request.received, gemini.own_names(request.tools))
         opened: list[httpx2.Response] = []
-        began = False
+        began = ended = False
         try:
             body = gemini.request_body(model, request.messages, request.tools, request.sampler)
             answer = await client.aio.models.generate_content_stream(
@@ -142,16 +142,22 @@ class GeminiProvider:
             )
             # The SDK says less of its type.
             async with aclosing(cast("AsyncGenerator[GenerateContentResponse]", answer)) as chunks:
-                while (chunk := await _next(chunks, opened)) is not None:
-                    began = True
-                    if text := assembly.take(chunk):
-                        yield text
+                try:
+                    while (chunk := await _next(chunks, opened)) is not None:
+                        began = True
+                        if text := assembly.take(chunk):
+                            yield text
+                    ended = True
+                finally:
+                    if not (ended or opened):  # the transport is not ours
+                        await _abandon(chunks)
             yield assembly.finish()
         except ProviderError as exc:
             # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
             raise self._error(exc.message, exc.category, model, exc.status, began=began) from None
         except Exception as exc:  # the SDK lets through what its transport and its models raise
-            failure = self._failure(exc, model, began=began or bool(opened))
+            status = opened[-1].status_code if opened else 200
+            failure = self._failure(exc, model, began=began or (bool(opened) and status == 200), status=status)
             raise failure from failure.__cause__
         finally:
             for response in opened:
@@ -220,8 +226,8 @@ class GeminiProvider:
             httpx_async_client=http,
             retry_options=genai.types.HttpRetryOptions(**_ATTEMPTS),
         )
-        # `enterprise=False`: the environment may ask for Vertex AI, which this key is not for.
-        return genai.Client(api_key=self._api_key or "none", enterprise=False, http_options=options), http
+        # `vertexai=False`: the environment may ask for Vertex AI, which this key is not for.
+        return genai.Client(api_key=self._api_key or "none", vertexai=False, http_options=options), http
 
     @property
     def _called(self) -> str:
@@ -229,8 +235,13 @@ class GeminiProvider:
         host = urlsplit(self._base_url or "").netloc.rpartition("@")[2]
         return host if host and host != _GOOGLE else self.name
 
-    def _failure(self, exc: Exception, model: str, *, began: bool, what: str = "answer of Gemini") -> ProviderError:
-        """Return what an exception of the SDK, of its transport or of its models means."""
+    def _failure(
+        self, exc: Exception, model: str, *, began: bool, status: int = 200, what: str = "answer of Gemini"
+    ) -> ProviderError:
+        """Return what an exception of the SDK, of its transport or of its models means.
+
+        `status` is that of the last answer, as far as it is known.
+        """
         import httpx2
         from google.genai import errors
 
@@ -238,9 +249,9 @@ class GeminiProvider:
 
         called = self._called
         if isinstance(exc, errors.APIError):
-            status = exc.code if isinstance(exc.code, int) and 100 <= exc.code <= 599 else None
-            told = gemini.reported(exc.details, called, status=status)
-            return self._error(told.message, told.category, model, status, began=began)
+            code = exc.code if isinstance(exc.code, int) and 100 <= exc.code <= 599 else None
+            told = gemini.reported(exc.details, called, status=code)
+            return self._error(told.message, told.category, model, code, began=began)
         if isinstance(exc, http_bodies.BodyTooLarge):
             large = too_large(called)
             return self._error(large.message, large.category, model, began=True)
@@ -256,9 +267,12 @@ class GeminiProvider:
             error.unanswered = isinstance(exc, httpx2.ReadTimeout)
         elif root == "google" and "auth" in type(exc).__module__:
             error = self._error(f"{called}: no access to Google Cloud: {exc}", ErrorCategory.AUTH, model)
+        elif status != 200:  # the SDK could not read the error
+            told = gemini.reported(None, called, status=status)
+            return self._error(told.message, told.category, model, status)
         elif "JSON serializable" in str(exc):
             error = self._error(f"The request cannot be written as JSON: {exc}.", ErrorCategory.CONTENT, model)
-        elif isinstance(exc, ValueError) and not (began or isinstance(exc, errors.UnknownApiResponseError)):
+        elif type(exc) is ValueError and not began:  # the others tell of an answer, and quote it
             error = self._error(f"{called}: {exc}", ErrorCategory.UNKNOWN, model)
         else:
             message = f"{called} answered something that is no {what}: check the base URL and the service behind it."
@@ -268,6 +282,8 @@ class GeminiProvider:
 
     @property
     def _address(self) -> str:
+        if not self._client_is_ours:
+            return "the address of the given client"
         return without_secrets(self._base_url or f"https://{_GOOGLE}").rstrip("/")
 
     def _error(
@@ -285,6 +301,26 @@ async def _next(chunks: AsyncIterator[_T], opened: list[httpx2.Response]) -> _T 
     finally:
         # Before the consumer of the stream goes on, whose context this is.
         _opened.reset(token)
+
+
+async def _abandon(chunks: AsyncGenerator[GenerateContentResponse]) -> None:
+    """Have the SDK let go of its connection.
+
+    Closing its generator does not close those inside it: a circle of references keeps them until a garbage collection.
+    A reading that is cancelled goes through all of them.
+    """
+    for _ in range(_MOST_BUFFERED):
+        reading = asyncio.ensure_future(_next(chunks, []))
+        await asyncio.sleep(0)
+        if reading.cancel():
+            await asyncio.wait([reading])
+            return
+        if reading.exception() is not None or reading.result() is None:
+            return
+
+
+_MOST_BUFFERED: Final = 10_000
+"""Chunks that may have arrived and are not read yet."""
 
 
 async def _set_timeouts(request: httpx2.Request) -> None:
@@ -306,6 +342,8 @@ async def _bound(response: httpx2.Response) -> None:
     """
     from xmcp import http_bodies
 
+    if (opened := _opened.get()) is not None:
+        opened.append(response)
     if response.status_code != 200:
         response.headers.pop("content-encoding", None)
         response.encoding = "utf-8"  # the header may name any codec of Python, such as bz2
@@ -320,8 +358,6 @@ async def _bound(response: httpx2.Response) -> None:
         http_bodies.limit(response, MAX_STREAM_BYTES, _EventSizes(response.request))
     else:
         http_bodies.limit(response, MAX_BODY_BYTES)
-    if (opened := _opened.get()) is not None:
-        opened.append(response)
 
 
 class _EventSizes:

@@ -8,9 +8,8 @@ from typing import Any
 from support.vendors.stand_in import QUOTED_KEY, StandIn, event, halves
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import ErrorCategory
-from xmcp.providers import LLMProvider
+from xmcp.providers import GeminiProvider, LLMProvider
 from xmcp.providers.contract import SECRET, Answer, Asked, Feature, Raw, Refusal, Said, Scripted
-from xmcp.providers.gemini import GeminiProvider
 
 MODEL = "gemini-3-test"
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxs"
