@@ -462,6 +462,7 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
         (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota", None, "quota"),
         (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota", quota("TokensPerMinute"), "rate_limit"),
         (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota", quota("RequestsPerDayPerProject"), "quota"),
+        (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted.", quota("RequestsPerDayPerProject"), "quota"),
         (500, "INTERNAL", "An internal error has occurred.", None, "network"),
         (504, "DEADLINE_EXCEEDED", "Deadline expired.", None, "network"),
     ],
@@ -562,6 +563,25 @@ async def test_a_compressed_answer_is_not_decompressed(server: Server, status: i
 async def test_an_error_may_name_any_charset(server: Server, charset: str) -> None:
     server.replies = [Response(b"no", 400, {"content-type": f"text/plain; charset={charset}"})]
     assert (await failure(server)).status == 400
+
+
+async def test_an_error_is_decoded_as_utf8_whatever_it_names(server: Server) -> None:
+    """Some codecs of Python take seconds for a body, or make megabytes of it."""
+    provider: Any = server.provider
+    opened: list[Any] = []
+    await provider._sdk()
+    provider._http.event_hooks["response"].append(_noting(opened))
+    server.replies = [Response(b"no", 400, {"content-type": "text/plain; charset=punycode"})]
+    await failure(server)
+    assert [response.encoding for response in opened] == ["utf-8"]
+
+
+async def test_a_key_of_any_form_is_not_repeated(server: Server) -> None:
+    server.replies = [error(400, "INVALID_ARGUMENT", "The key plain.words.of.nobody is not known.")]
+    provider = GeminiProvider("plain.words.of.nobody", server._host.url, MODEL)
+    refused = await failure(server, provider=provider)
+    await provider.aclose()
+    assert refused.message.endswith("The key [redacted] is not known.")
 
 
 async def test_of_an_error_no_more_is_read_than_tells_what_it_is(server: Server) -> None:
