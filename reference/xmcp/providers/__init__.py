@@ -7,12 +7,14 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.gemini import GeminiProvider
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
     "Completion",
     "ErrorCategory",
+    "GeminiProvider",
     "LLMProvider",
     "Message",
     "ModelRequest",

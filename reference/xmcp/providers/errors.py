@@ -10,9 +10,15 @@ from xmcp.chat.errors import ErrorCategory
 _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (
         ErrorCategory.CONTEXT,
-        re.compile(r"context_length|context.?window|maximum context|too many tokens|prompt is too long"),
+        re.compile(
+            r"context_length|context.?window|maximum context|too many tokens|prompt is too long"
+            r"|token count.{0,40} exceeds"
+        ),
     ),
-    (ErrorCategory.BALANCE, re.compile(r"insufficient.balance|balance is too low|payment required")),
+    (
+        ErrorCategory.BALANCE,
+        re.compile(r"insufficient.balance|balance is too low|payment required|credits are depleted"),
+    ),
     (ErrorCategory.QUOTA, re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded")),
     (
         ErrorCategory.CONTENT,
@@ -30,7 +36,7 @@ _STATUSES: Final[dict[int, ErrorCategory]] = {
     429: ErrorCategory.RATE_LIMIT,
 }
 
-_KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}")
+_KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}|\bAQ\.[\w-]{20,}")
 
 _SHORTEST_KEY: Final = 4
 _LONG_KEY: Final = 8

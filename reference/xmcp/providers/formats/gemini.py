@@ -1,0 +1,605 @@
+"""Gemini's generateContent format, without I/O: the body of a request, and a completion from the chunks of an answer.
+
+Bodies are the JSON that goes over the wire. Chunks are the objects that the google-genai SDK makes of an answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from mimetypes import guess_type
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote_to_bytes, urlsplit
+from weakref import WeakKeyDictionary
+
+from xmcp.chat.arguments import parse_arguments
+from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.json_values import encode_json
+from xmcp.chat.messages import Message, text_of
+from xmcp.chat.sampler_config import SamplerConfig
+from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.untrusted_text import printable
+from xmcp.chat.usage import Usage
+from xmcp.chat.vendor_state import vendor_state
+from xmcp.providers.base import Received
+from xmcp.providers.errors import classify
+from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, MAX_REASON, too_large
+
+if TYPE_CHECKING:
+    from google.genai.types import FunctionCall, GenerateContentResponse, GenerateContentResponseUsageMetadata, Part
+
+VENDOR: Final = "gemini"
+"""The name under which the state of answers is kept."""
+
+_NO_OPTIONS: Final = SamplerConfig()
+
+
+def request_body(
+    model: str, messages: Sequence[Message], tools: ToolSchemas, sampler: SamplerConfig = _NO_OPTIONS
+) -> dict[str, Any]:
+    """Return the body of a request. It shares parts with the messages and the tools, so it must not be changed.
+
+    Raises:
+        ProviderError: a picture is neither a `data:` URL nor one that the vendor could load (category `content`).
+    """
+    declared, generation = _declared(tools), _generation(model)
+    instructions = [{"text": text_of(one)} for one in messages if one["role"] in _INSTRUCTIONS]
+    body: dict[str, Any] = {"contents": _contents(messages, declared, generation)}
+    if instructions:
+        body["systemInstruction"] = {"parts": instructions}
+    if tools.tools:
+        body["tools"] = declared.tools
+        if (choice := sampler.tool_choice) is not None:
+            body["toolConfig"] = {"functionCallingConfig": _choice(choice, declared)}
+    if options := _generation_config(sampler, model, generation):
+        body["generationConfig"] = options
+    for name, value in (sampler.extra_body or {}).items():
+        known = body.get(name)
+        # Options of the vendor stand together in one member, of which some may be set already.
+        body[name] = {**known, **value} if isinstance(known, dict) and isinstance(value, Mapping) else value
+    return body
+
+
+_INSTRUCTIONS: Final = ("system", "developer")
+
+
+# ---- models
+
+_LATEST: Final = 3
+
+
+def _generation(model: str) -> int:
+    """Return the generation of a model: 2 for `gemini-2.5-pro`. An alias such as `gemini-flash-latest` is the latest.
+
+    Models of another family have what all generations have: 0.
+    """
+    name = model.rpartition("/")[2]
+    if numbered := _NUMBERED.match(name):
+        return int(numbered[1])
+    return _LATEST if name.startswith("gemini-") else 0
+
+
+_NUMBERED: Final = re.compile(r"gemini-(\d{1,3})")
+
+_THINKS_FROM: Final = "gemini-2.5"
+
+
+# ---- tools
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """Tools in this format. Names must begin with a letter or `_`: the few others go under names of their own."""
+
+    tools: list[dict[str, Any]]
+    names: Mapping[str, str]
+    """The vendor's name of each tool that needs another."""
+
+    def name(self, name: str) -> str:
+        return self.names.get(name) or (name if _LEGAL_START.match(name) else f"_{name}")
+
+
+_LEGAL_START: Final = re.compile("[A-Za-z_]")
+
+_prepared: Final[WeakKeyDictionary[ToolSchemas, _Declared]] = WeakKeyDictionary()
+"""One walk over the tools for each version of the catalogue."""
+
+
+def _declared(tools: ToolSchemas) -> _Declared:
+    known = _prepared.get(tools)
+    if known is None:
+        functions = [tool["function"] for tool in tools.tools]
+        names: dict[str, str] = {}
+        taken = {function["name"] for function in functions}
+        for name in sorted(taken):
+            if not _LEGAL_START.match(name):
+                legal = f"_{name}"
+                while legal in taken:
+                    legal = f"_{legal}"
+                names[name] = legal
+                taken.add(legal)
+        declarations = [_declaration(function, names) for function in functions]
+        known = _prepared[tools] = _Declared([{"functionDeclarations": declarations}], names)
+    return known
+
+
+def _declaration(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    written: dict[str, Any] = {"name": names.get(function["name"], function["name"])}
+    if description := function.get("description"):
+        written["description"] = description
+    if parameters := function.get("parameters"):
+        written["parametersJsonSchema"] = parameters
+    return written
+
+
+def own_names(tools: ToolSchemas) -> dict[str, str]:
+    """Return the name of each tool that the vendor knows under another, by that other name."""
+    return {theirs: ours for ours, theirs in _declared(tools).names.items()}
+
+
+# ---- options
+
+_MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+
+
+def _choice(choice: str, declared: _Declared) -> dict[str, Any]:
+    mode = _MODES.get(choice)
+    return {"mode": mode} if mode else {"mode": "ANY", "allowedFunctionNames": [declared.name(choice)]}
+
+
+_OPTIONS: Final = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "max_tokens": "maxOutputTokens",
+    "stop": "stopSequences",
+    "seed": "seed",
+    "response_format": "responseJsonSchema",
+}
+
+
+def _generation_config(sampler: SamplerConfig, model: str, generation: int) -> dict[str, Any]:
+    given = sampler.to_dict()
+    options = {theirs: given[ours] for ours, theirs in _OPTIONS.items() if ours in given}
+    if "responseJsonSchema" in options:
+        options["responseMimeType"] = "application/json"
+    if sampler.reasoning_effort is not None and (thinking := _thinking(sampler.reasoning_effort, model, generation)):
+        options["thinkingConfig"] = thinking
+    return options
+
+
+_BUDGETS: Final = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}
+"""Tokens for each effort, as in the vendor's own interface for OpenAI's clients."""
+
+_LEAST_BUDGET_OF_PRO: Final = 128
+
+
+def _thinking(effort: str, model: str, generation: int) -> dict[str, Any] | None:
+    """Return how a model is told its effort; `None` if it does not think. Some models cannot stop thinking altogether:
+    they are told the least that they take."""
+    pro = "-pro" in model
+    if generation >= 3:
+        least = "low" if pro else "minimal"
+        return {"thinkingLevel": (least if effort in ("none", "minimal") else effort).upper()}
+    if _THINKS_FROM not in model:
+        return None
+    return {"thinkingBudget": max(_BUDGETS[effort], _LEAST_BUDGET_OF_PRO if pro else 0)}
+
+
+# ---- histories
+
+FOREIGN: Final = "skip_thought_signature_validator"
+"""What the vendor accepts as the signature of a call that one of its models did not write.
+
+From the third generation on it refuses a call without a signature. See "thought signatures" in its documentation.
+"""
+
+_SIGNED_FROM: Final = 3
+_PICTURES_IN_RESULTS_FROM: Final = 3
+
+
+def _contents(messages: Sequence[Message], declared: _Declared, generation: int) -> list[dict[str, Any]]:
+    contents: list[dict[str, Any]] = []
+    open_calls: dict[str, _Open] = {}
+    results: list[tuple[int, Message, _Open]] = []
+
+    def tell_results() -> None:
+        if results:
+            results.sort(key=lambda one: one[0])
+            told = [(message, call) for _, message, call in results]
+            contents.append({"role": "user", "parts": _result_parts(told, generation)})
+            results.clear()
+
+    for message in messages:
+        role = message["role"]
+        if role == "tool":
+            call = open_calls.get(message.get("tool_call_id", "")) or _Open(
+                len(open_calls), declared.name(str(message.get("name") or "tool"))
+            )
+            results.append((call.place, message, call))
+            continue
+        tell_results()
+        if role == "user":
+            _add(contents, "user", _user_parts(message))
+        elif role == "assistant":
+            parts, open_calls = _model_parts(message, declared, generation)
+            _add(contents, "model", parts)
+    tell_results()
+    return contents
+
+
+def _add(contents: list[dict[str, Any]], role: str, parts: list[dict[str, Any]]) -> None:
+    """Add what somebody said. Results of calls stand alone, since they must match the calls before them."""
+    if not parts:
+        return
+    last = contents[-1] if contents else None
+    if last is not None and last["role"] == role and "functionResponse" not in last["parts"][0]:
+        last["parts"] += parts
+    else:
+        contents.append({"role": role, "parts": parts})
+
+
+def _user_parts(message: Message) -> list[dict[str, Any]]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"text": content}] if content else []
+    parts: list[dict[str, Any]] = []
+    for part in content if isinstance(content, list | tuple) else ():
+        if part.get("type") == "text" and part.get("text"):
+            parts.append({"text": part["text"]})
+        elif part.get("type") == "image_url":
+            parts.append(_picture(part))
+    return parts
+
+
+_FALLBACK_TYPE: Final = "image/jpeg"
+
+
+def _picture(part: Mapping[str, Any]) -> dict[str, Any]:
+    place = part.get("image_url")
+    url = place.get("url") if isinstance(place, Mapping) else place
+    if isinstance(url, str) and url.startswith("data:"):
+        head, comma, data = url[5:].partition(",")
+        kind, *parameters = head.split(";")
+        if comma:
+            if "base64" not in parameters:
+                data = base64.b64encode(unquote_to_bytes(data)).decode("ascii")
+            return {"inlineData": {"mimeType": kind or _FALLBACK_TYPE, "data": data}}
+    elif isinstance(url, str) and url.startswith(("https://", "http://", "gs://")):
+        kind = guess_type(urlsplit(url).path)[0] or _FALLBACK_TYPE
+        return {"fileData": {"mimeType": kind, "fileUri": url}}
+    raise ProviderError(
+        "A picture has neither a data: URL nor one that begins with https://, so the model cannot see it.",
+        category=ErrorCategory.CONTENT,
+        provider=VENDOR,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A call whose result follows."""
+
+    place: int
+    name: str
+    id: str | None = None
+    """The vendor's own id, if it gave one."""
+
+
+def _result_parts(told: Sequence[tuple[Message, _Open]], generation: int) -> list[dict[str, Any]]:
+    """Return the results of a turn. Models that see no picture inside a result get it beside the results."""
+    parts: list[dict[str, Any]] = []
+    beside: list[dict[str, Any]] = []
+    for message, call in told:
+        response: dict[str, Any] = {"name": call.name, "response": {"output": text_of(message)}}
+        if call.id is not None:
+            response["id"] = call.id
+        content = message.get("content")
+        seen = content if isinstance(content, list | tuple) else ()
+        pictures = [_picture(part) for part in seen if part.get("type") == "image_url"]
+        if pictures and generation >= _PICTURES_IN_RESULTS_FROM:
+            response["parts"] = pictures
+        else:
+            beside += pictures
+        parts.append({"functionResponse": response})
+    return parts + beside
+
+
+def _model_parts(
+    message: Message, declared: _Declared, generation: int
+) -> tuple[list[dict[str, Any]], dict[str, _Open]]:
+    """Return the parts of an answer, as the vendor wrote them if it was this one, and its calls by their ids."""
+    text, calls = text_of(message), message.get("tool_calls") or ()
+    state = vendor_state(message)
+    noted = _noted(state.value) if state is not None and state.vendor == VENDOR else []
+    # Whoever changed the text of an answer wants the new one to be read.
+    same_text = sum(len_ for one in noted if (len_ := _length(one)) is not None) == len(text)
+    parts: list[dict[str, Any]] = [] if same_text or not text else [{"text": text}]
+    ids: dict[int, str] = {}
+    written: set[int] = set()
+    begin = 0
+    for one in noted:
+        signed = {"thoughtSignature": one["signature"]} if isinstance(one.get("signature"), str) else {}
+        place, length = one.get("call"), _length(one)
+        if length is not None:
+            if same_text and (length or signed):
+                parts.append({"text": text[begin : begin + length], **signed})
+                begin += length
+        elif isinstance(place, int) and 0 <= place < len(calls) and place not in written:
+            written.add(place)
+            if isinstance(one.get("id"), str):
+                ids[place] = one["id"]
+            parts.append({"functionCall": _call(calls[place], declared, ids.get(place)), **signed})
+        elif isinstance(one.get("thought"), str):
+            parts.append({"text": one["thought"], "thought": True, **signed})
+        elif isinstance(one.get("part"), Mapping):
+            parts.append(one["part"])
+    parts += [{"functionCall": _call(call, declared, None)} for place, call in enumerate(calls) if place not in written]
+    if generation >= _SIGNED_FROM:
+        first = next((place for place, part in enumerate(parts) if "functionCall" in part), None)
+        if first is not None and "thoughtSignature" not in parts[first]:
+            parts[first] = {**parts[first], "thoughtSignature": FOREIGN}
+    return parts, {
+        call["id"]: _Open(place, declared.name(call["function"]["name"]), ids.get(place))
+        for place, call in enumerate(calls)
+    }
+
+
+def _noted(value: Any) -> list[Mapping[str, Any]]:
+    """Return the notes of an answer. They come from a stored history, so they may be anything."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _length(note: Mapping[str, Any]) -> int | None:
+    length = note.get("text")
+    return length if isinstance(length, int) and length >= 0 else None
+
+
+def _call(call: Mapping[str, Any], declared: _Declared, id_: str | None) -> dict[str, Any]:
+    function = call["function"]
+    arguments = parse_arguments(function.get("arguments") or "")
+    written = {"name": declared.name(function["name"]), "args": arguments if isinstance(arguments, dict) else {}}
+    return written if id_ is None else {"id": id_, **written}
+
+
+# ---- answers
+
+_FILTERED: Final = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "LANGUAGE",
+        "ESCALATION",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+        "PUP_LIMITED_DISABLED",
+    }
+)
+_CUT: Final = frozenset({"MAX_TOKENS", "CONTINUATION", "TOO_MANY_TOOL_CALLS"})
+_SPOILT: Final = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"})
+"""The model wrote something that the vendor could not read, and it is lost."""
+
+
+class Assembly:
+    """Builds one completion as its chunks arrive: at most `MAX_ANSWER_CHARACTERS` of text, calls and state.
+
+    `received` is kept up to date with what has arrived besides the text. `names` are the tools that the vendor knows
+    under other names (`own_names`).
+    """
+
+    def __init__(self, provider: str, received: Received | None = None, names: Mapping[str, str] | None = None) -> None:
+        self._provider = provider
+        self._received = Received() if received is None else received
+        self._names = names or {}
+        self._text: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._notes: list[dict[str, Any]] = []
+        """The parts of the answer in order: the length of a text, the place of a call, and what is kept of the rest."""
+        self._open_text: dict[str, Any] | None = None
+        self._noteworthy = False
+        self._size = 0
+        self._finish: str | None = None
+        self._why = ""
+
+    def take(self, chunk: GenerateContentResponse) -> str:
+        """Add one chunk; return the text in it.
+
+        Raises:
+            ProviderError: the answer grew above its limit (category `too_large`), or the vendor refused the prompt
+                (category `content`).
+        """
+        received = self._received
+        received.model = chunk.model_version or received.model
+        if chunk.usage_metadata is not None:
+            received.usage = usage(chunk.usage_metadata)
+        feedback = chunk.prompt_feedback
+        if feedback is not None and feedback.block_reason is not None:
+            raise self._blocked(feedback.block_reason.value, feedback.block_reason_message)
+        if not chunk.candidates:
+            return ""
+        candidate = chunk.candidates[0]
+        if candidate.finish_reason is not None and candidate.finish_reason.value != "FINISH_REASON_UNSPECIFIED":
+            self._finish = candidate.finish_reason.value
+            self._why = candidate.finish_message or ""
+        parts = candidate.content.parts if candidate.content is not None else None
+        if not parts:
+            return ""
+        return "".join([self._take(part) for part in parts])
+
+    def finish(self) -> Completion:
+        """Return the completion.
+
+        Raises:
+            ProviderError: the stream broke off before the vendor gave a finish reason, or what the model wrote was lost
+                (category `network`: asking again helps).
+        """
+        finish = self._finish
+        if finish is None:
+            raise ProviderError(
+                f"{self._provider} broke off in the middle of its answer.", category="network", provider=VENDOR
+            )
+        if finish in _SPOILT and not self._calls:
+            raise self._failed(finish, ErrorCategory.NETWORK)
+        if finish == "MISSING_THOUGHT_SIGNATURE":
+            raise self._failed(finish, ErrorCategory.UNKNOWN)
+        if finish in _FILTERED:
+            reason = "content_filter"
+        elif finish in _CUT:
+            reason = "length"
+        else:
+            reason = "tool_calls" if self._calls else "stop"
+        state = VendorState(VENDOR, self._notes) if self._noteworthy else None
+        received = self._received
+        return Completion("".join(self._text), unique_ids(self._calls), reason, received.usage, received.model, state)
+
+    def _take(self, part: Part) -> str:
+        signature = part.thought_signature
+        signed = {}
+        if signature:
+            signed = {"signature": base64.b64encode(signature).decode("ascii")}
+            self._grow(len(signed["signature"]))
+            self._noteworthy = True
+        if part.function_call is not None:
+            self._take_call(part.function_call, signed)
+        elif part.thought:
+            self._take_thought(part.text or "", signed)
+        elif part.text or (signed and part.text is not None):
+            self._take_text(part.text or "", signed)
+            return part.text or ""
+        elif part.text is None:
+            self._take_other(part)
+        return ""
+
+    def _take_text(self, text: str, signed: dict[str, str]) -> None:
+        self._grow(len(text))
+        self._text.append(text)
+        # A text with a signature must stay apart from the texts around it.
+        if self._open_text is not None and not signed:
+            self._open_text["text"] += len(text)
+            return
+        note: dict[str, Any] = {"text": len(text), **signed}
+        self._note(note)
+        self._open_text = None if signed else note
+
+    def _take_call(self, call: FunctionCall, signed: dict[str, str]) -> None:
+        name, arguments = call.name or "", encode_json(call.args or {}).decode()
+        self._grow(len(arguments) + CALL_COUNTS_AS)
+        self._received.bytes += len(name) + len(arguments)
+        note: dict[str, Any] = {"call": len(self._calls), **signed}
+        if call.id:
+            note["id"] = call.id
+            self._noteworthy = True
+        self._note(note)
+        self._calls.append(ToolCall(call.id or "", self._names.get(name, name), arguments))
+
+    def _take_thought(self, text: str, signed: dict[str, str]) -> None:
+        """Take what the model thinks aloud. The vendor wants it back only if it is signed."""
+        self._received.bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if signed:
+            self._grow(len(text))
+            self._note({"thought": text, **signed})
+
+    def _take_other(self, part: Part) -> None:
+        """Keep a part of another kind, such as code that the vendor ran: it belongs to the answer in later requests."""
+        kept = part.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if kept:
+            size = len(encode_json(kept))
+            self._grow(size)
+            self._received.bytes += size
+            self._note({"part": kept})
+            self._noteworthy = True
+
+    def _note(self, note: dict[str, Any]) -> None:
+        self._open_text = None
+        self._notes.append(note)
+
+    def _grow(self, characters: int) -> None:
+        self._size += characters
+        if self._size > MAX_ANSWER_CHARACTERS:
+            raise too_large(self._provider)
+
+    def _blocked(self, reason: str, message: str | None) -> ProviderError:
+        why = printable((message or reason)[:MAX_REASON])
+        return ProviderError(
+            f"{self._provider} refused the prompt: {why}", category=ErrorCategory.CONTENT, provider=VENDOR
+        )
+
+    def _failed(self, finish: str, category: ErrorCategory) -> ProviderError:
+        why = f" ({printable(self._why[:MAX_REASON])})" if self._why else ""
+        return ProviderError(f"{self._provider} gave up its answer: {finish}{why}", category=category, provider=VENDOR)
+
+
+def usage(counted: GenerateContentResponseUsageMetadata) -> Usage:
+    """Return the tokens that the vendor counted: thoughts are written, and results of its own tools are read."""
+    return Usage(
+        _sum(counted.prompt_token_count, counted.tool_use_prompt_token_count),
+        _sum(counted.candidates_token_count, counted.thoughts_token_count),
+        _sum(counted.cached_content_token_count),
+    )
+
+
+_MAX_COUNT: Final = 2**53
+"""No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None and 0 <= count <= _MAX_COUNT]
+    return sum(known) if known else None
+
+
+# ---- errors
+
+_KEY_REASONS: Final = re.compile(r"API_KEY_|api.key (?:not (?:valid|found)|expired)", re.IGNORECASE)
+_BY_DAY: Final = re.compile("PerDay|PerMonth")
+_BY_MINUTE: Final = re.compile("PerMinute|PerSecond")
+
+
+def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
+    """Return the failure that the vendor describes in the body of an error: an object with a member `error`.
+
+    A body of another form is the page of some proxy, and is not shown.
+    """
+    facts = error.get("error") if isinstance(error, Mapping) else None
+    if not isinstance(facts, Mapping):
+        facts = {"message": facts} if isinstance(facts, str) else {}
+    state, message = (str(facts.get(key) or "")[:MAX_REASON] for key in ("status", "message"))
+    said = f"{state} {message} {_reasons(facts.get('details'))}"
+    reason = printable(message or state or (f"HTTP status {status}" if status else "no reason given"))
+    return ProviderError(
+        f"{provider} refused the request: {reason}", category=_category(status, said), provider=VENDOR, status=status
+    )
+
+
+def _category(status: int | None, said: str) -> ErrorCategory:
+    if status == 429:
+        # One text tells of a minute's limit and of a used-up quota; only the names of the limits differ.
+        if _BY_DAY.search(said):
+            return ErrorCategory.QUOTA
+        if _BY_MINUTE.search(said):
+            return ErrorCategory.RATE_LIMIT
+    if status in (400, 403) and _KEY_REASONS.search(said):
+        return ErrorCategory.AUTH
+    return classify(status, said)
+
+
+def _reasons(details: Any) -> str:
+    """Return the reasons in the details of an error, and the limits that were broken."""
+    found: list[str] = []
+    for detail in details[:20] if isinstance(details, list) else ():
+        if isinstance(detail, Mapping):
+            violations = detail.get("violations")
+            listed = [detail, *(violations[:20] if isinstance(violations, list) else ())]
+            found += [
+                str(one[key])[:200]
+                for one in listed
+                if isinstance(one, Mapping)
+                for key in ("reason", "quotaId")
+                if isinstance(one.get(key), str)
+            ]
+    return " ".join(found)

@@ -1,0 +1,379 @@
+"""Gemini, by the google-genai SDK: it does authentication, addresses, retries, and the reading of streams.
+
+The body of a request is the vendor's JSON, made here (`formats.gemini`), and goes through the SDK as its `extra_body`:
+its own walk over messages and tools would copy them several times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from contextvars import ContextVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+from urllib.parse import urlsplit
+
+from xmcp.chat.completions import Completion
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.untrusted_text import without_secrets
+from xmcp.providers.base import ModelRequest
+from xmcp.providers.errors import redact, without_frames
+from xmcp.providers.formats import gemini
+from xmcp.providers.formats.chat_completions import too_large
+
+if TYPE_CHECKING:
+    import httpx2
+    from google.genai import Client
+    from google.genai.types import GenerateContentResponse
+
+_T = TypeVar("_T")
+
+DEFAULT_MODEL: Final = "gemini-3.8-flash"
+"""The model if neither the request nor the provider names one."""
+
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""Maximum size of an answer that comes in one piece."""
+
+MAX_STREAM_BYTES: Final = 64 * 1024 * 1024
+"""Maximum size of an answer that comes as a stream. Its pieces are larger than other vendors', and fewer."""
+
+MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
+"""Maximum size of one event; a vendor that sends more is broken or hostile."""
+
+MAX_ERROR_BYTES: Final = 64 * 1024
+"""What is read of an answer with the status of an error."""
+
+MAX_MODELS: Final = 10_000
+"""Maximum number of models that are read of a list."""
+
+CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 600.0
+"""Maximum wait for the next bytes of an answer. The SDK itself would wait for ever."""
+
+_PAGES: Final = ("text/html", "application/xhtml+xml")
+"""What a web server answers under an address that is not an API's."""
+
+_ATTEMPTS: Final = {"attempts": 3, "initial_delay": 0.5, "max_delay": 8.0, "jitter": 0.25}
+"""The SDK retries nothing unless it is told to. These are the retries that other vendors' SDKs do by themselves."""
+
+_GOOGLE: Final = "generativelanguage.googleapis.com"
+
+_REPLACED: Final = "-"
+"""The SDK wants contents of its own; those of the body replace them."""
+
+_TRANSPORTS: Final = frozenset({"httpx2", "httpcore2", "httpx", "httpcore", "aiohttp", "anyio", "ssl", "socket"})
+"""Packages whose exceptions tell of a connection. A client of the caller may use another than ours does."""
+
+_opened: ContextVar[list[httpx2.Response] | None] = ContextVar("_opened", default=None)
+"""Where the transport notes the responses of the request that is being made, which the SDK does not show."""
+
+
+class GeminiProvider:
+    """Completions from Google's Gemini API, and from Vertex AI with a client that is made for it.
+
+    Args:
+        api_key: The key; default `GOOGLE_API_KEY`, then `GEMINI_API_KEY`. With a `base_url` no key is needed.
+        base_url: Address of another server with the same format, without the version of the API; default
+            `GOOGLE_GEMINI_BASE_URL`.
+        model: Model for requests that name none (default `gemini-3.8-flash`).
+        client: A ready `google.genai.Client` instead of key and address; the caller closes it.
+
+    Raises:
+        ValueError: `client` together with `api_key` or `base_url`.
+        ProviderError: no key anywhere (category `auth`).
+    """
+
+    name = gemini.VENDOR
+    supports_tools = True
+    max_context_tokens: int | None = None
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        model: str | None = None,
+        *,
+        client: Client | None = None,
+    ) -> None:
+        if client is not None and (api_key is not None or base_url is not None):
+            raise ValueError("Give GeminiProvider either a client, or api_key and base_url, not both.")
+        self.model = model or DEFAULT_MODEL
+        self._client = client
+        self._client_is_ours = client is None
+        self._http: httpx2.AsyncClient | None = None
+        self._base_url, self._api_key = None, None
+        if client is not None:
+            return
+        self._base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
+        self._api_key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY") or None
+        if self._base_url and not self._base_url.startswith(("http://", "https://")):
+            shown = without_secrets(f"http://{self._base_url}")
+            raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
+        if self._api_key is None and self._base_url is None:
+            raise ProviderError(
+                "No Gemini API key: pass api_key=..., set GOOGLE_API_KEY or GEMINI_API_KEY, or base_url=... "
+                "(GOOGLE_GEMINI_BASE_URL) of a server that needs none.",
+                category=ErrorCategory.AUTH,
+                provider=self.name,
+            )
+        if self._api_key and not self._api_key.isascii():
+            raise ProviderError(
+                "The Gemini API key has a character that no key has: was a placeholder such as `AIza…` left in?",
+                category=ErrorCategory.AUTH,
+                provider=self.name,
+            )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        """Ask the model once; see `LLMProvider`."""
+        model = request.model or self.model
+        client = await self._sdk()
+        assembly = gemini.Assembly(self._called, request.received, gemini.own_names(request.tools))
+        opened: list[httpx2.Response] = []
+        began = ended = False
+        try:
+            body = gemini.request_body(model, request.messages, request.tools, request.sampler)
+            answer = await client.aio.models.generate_content_stream(
+                model=model,
+                contents=_REPLACED,
+                # The SDK would run tools by itself if it could.
+                config={"automatic_function_calling": {"disable": True}, "http_options": {"extra_body": body}},
+            )
+            # The SDK says less of its type.
+            async with aclosing(cast("AsyncGenerator[GenerateContentResponse]", answer)) as chunks:
+                try:
+                    while (chunk := await _next(chunks, opened)) is not None:
+                        began = True
+                        if text := assembly.take(chunk):
+                            yield text
+                    ended = True
+                finally:
+                    if not (ended or opened):  # the transport is not ours
+                        await _abandon(chunks)
+            yield assembly.finish()
+        except ProviderError as exc:
+            # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
+            raise self._error(exc.message, exc.category, model, exc.status, began=began) from None
+        except Exception as exc:  # the SDK lets through what its transport and its models raise
+            status = opened[-1].status_code if opened else 200
+            failure = self._failure(exc, model, began=began or (bool(opened) and status == 200), status=status)
+            raise failure from failure.__cause__
+        finally:
+            for response in opened:
+                await response.aclose()
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the vendor has for this key and that answer in text, sorted.
+
+        Raises:
+            ProviderError: it does not say.
+        """
+        client = await self._sdk()
+        names: list[str] = []
+        try:
+            async for model in await client.aio.models.list(config={"page_size": 1000}):
+                actions = model.supported_actions
+                if model.name and (not actions or "generateContent" in actions):
+                    names.append(model.name.removeprefix("models/"))
+                if len(names) >= MAX_MODELS:
+                    break
+        except ProviderError as exc:
+            raise self._error(exc.message, exc.category, self.model) from None
+        except Exception as exc:
+            failure = self._failure(exc, self.model, began=False, what="list of models")
+            raise failure from failure.__cause__
+        return sorted(names)
+
+    async def aclose(self) -> None:
+        """Close the connections, unless the SDK client came from the caller."""
+        if self._client is not None and self._client_is_ours:
+            client, http, self._client, self._http = self._client, self._http, None, None
+            client.close()
+            await client.aio.aclose()
+            if http is not None:
+                await http.aclose()
+
+    async def _sdk(self) -> Client:
+        if self._client is None:
+            # Import and construction take most of a second, which would block the event loop.
+            client, http = await asyncio.to_thread(self._made)
+            if self._client is None:
+                self._client, self._http = client, http
+            else:  # another request was quicker
+                client.close()
+                await http.aclose()
+        return self._client
+
+    def _made(self) -> tuple[Client, httpx2.AsyncClient]:
+        try:
+            import_module("google.genai")
+        except ImportError as exc:
+            message = "GeminiProvider needs the package google-genai: pip install 'xmcp[gemini]'."
+            raise ProviderError(message, provider=self.name) from exc
+        import httpx2
+        from google import genai
+
+        http = httpx2.AsyncClient(
+            event_hooks={"request": [_set_timeouts], "response": [_bound]},
+            headers={"Accept-Encoding": "identity"},
+            # A redirect would take the key along to wherever it leads.
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
+        )
+        options = genai.types.HttpOptions(
+            base_url=self._base_url,
+            httpx_async_client=http,
+            retry_options=genai.types.HttpRetryOptions(**_ATTEMPTS),
+        )
+        # `vertexai=False`: the environment may ask for Vertex AI, which this key is not for.
+        return genai.Client(api_key=self._api_key or "none", vertexai=False, http_options=options), http
+
+    @property
+    def _called(self) -> str:
+        """The name for messages: of another server with the same format, its host."""
+        host = urlsplit(self._base_url or "").netloc.rpartition("@")[2]
+        return host if host and host != _GOOGLE else self.name
+
+    def _failure(
+        self, exc: Exception, model: str, *, began: bool, status: int = 200, what: str = "answer of Gemini"
+    ) -> ProviderError:
+        """Return what an exception of the SDK, of its transport or of its models means.
+
+        `status` is that of the last answer, as far as it is known.
+        """
+        import httpx2
+        from google.genai import errors
+
+        from xmcp import http_bodies
+
+        called = self._called
+        if isinstance(exc, errors.APIError):
+            code = exc.code if isinstance(exc.code, int) and 100 <= exc.code <= 599 else None
+            told = gemini.reported(exc.details, called, status=code)
+            return self._error(told.message, told.category, model, code, began=began)
+        if isinstance(exc, http_bodies.BodyTooLarge):
+            large = too_large(called)
+            return self._error(large.message, large.category, model, began=True)
+        if isinstance(exc, http_bodies.BodyRefused):
+            return self._error(f"{called}: {exc}.", ErrorCategory.UNKNOWN, model, began=began)
+        root = type(exc).__module__.partition(".")[0]
+        if isinstance(exc, OSError) or root in _TRANSPORTS:  # TimeoutError is an OSError
+            if began:
+                message = f"The connection to {called} broke in the middle of its answer ({type(exc).__name__})."
+            else:
+                message = f"The model at {self._address} cannot be reached: {exc or type(exc).__name__}"
+            error = self._error(message, ErrorCategory.NETWORK, model, began=began)
+            error.unanswered = isinstance(exc, httpx2.ReadTimeout)
+        elif root == "google" and "auth" in type(exc).__module__:
+            error = self._error(f"{called}: no access to Google Cloud: {exc}", ErrorCategory.AUTH, model)
+        elif status != 200:  # the SDK could not read the error
+            told = gemini.reported(None, called, status=status)
+            return self._error(told.message, told.category, model, status)
+        elif "JSON serializable" in str(exc):
+            error = self._error(f"The request cannot be written as JSON: {exc}.", ErrorCategory.CONTENT, model)
+        elif type(exc) is ValueError and not began:  # the others tell of an answer, and quote it
+            error = self._error(f"{called}: {exc}", ErrorCategory.UNKNOWN, model)
+        else:
+            message = f"{called} answered something that is no {what}: check the base URL and the service behind it."
+            return self._error(message, ErrorCategory.UNKNOWN, model, began=began)
+        error.__cause__ = without_frames(exc)
+        return error
+
+    @property
+    def _address(self) -> str:
+        if not self._client_is_ours:
+            return "the address of the given client"
+        return without_secrets(self._base_url or f"https://{_GOOGLE}").rstrip("/")
+
+    def _error(
+        self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False
+    ) -> ProviderError:
+        safe = redact(message, self._api_key)
+        return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
+
+
+async def _next(chunks: AsyncIterator[_T], opened: list[httpx2.Response]) -> _T | None:
+    """Return the next chunk; `None` at the end. The responses that are opened for it are added to `opened`."""
+    token = _opened.set(opened)
+    try:
+        return await anext(chunks, None)
+    finally:
+        # Before the consumer of the stream goes on, whose context this is.
+        _opened.reset(token)
+
+
+async def _abandon(chunks: AsyncGenerator[GenerateContentResponse]) -> None:
+    """Have the SDK let go of its connection.
+
+    Closing its generator does not close those inside it: a circle of references keeps them until a garbage collection.
+    A reading that is cancelled goes through all of them.
+    """
+    for _ in range(_MOST_BUFFERED):
+        reading = asyncio.ensure_future(_next(chunks, []))
+        await asyncio.sleep(0)
+        if reading.cancel():
+            await asyncio.wait([reading])
+            return
+        if reading.exception() is not None or reading.result() is None:
+            return
+
+
+_MOST_BUFFERED: Final = 10_000
+"""Chunks that may have arrived and are not read yet."""
+
+
+async def _set_timeouts(request: httpx2.Request) -> None:
+    """Bound the waits of a request; a request hook. The SDK has one option for all of them, and sends it along."""
+    request.extensions["timeout"] = {
+        "connect": CONNECT_SECONDS,
+        "read": ANSWER_SECONDS,
+        "write": ANSWER_SECONDS,
+        "pool": ANSWER_SECONDS,
+    }
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Bound what the SDK reads of an answer, and have it decompress nothing; a response hook.
+
+    Raises:
+        BodyRefused: the answer is compressed, or says that it is too large.
+        ProviderError: it is a page.
+    """
+    from xmcp import http_bodies
+
+    if (opened := _opened.get()) is not None:
+        opened.append(response)
+    if response.status_code != 200:
+        response.headers.pop("content-encoding", None)
+        response.encoding = "utf-8"  # the header may name any codec of Python, such as bz2
+        http_bodies.truncate(response, MAX_ERROR_BYTES)
+        return
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in _PAGES:
+        address = without_secrets(str(response.url))
+        raise ProviderError(f"{address} answers {kind}, which is not Gemini's API.", provider=GeminiProvider.name)
+    http_bodies.refuse_compressed(response)
+    if kind == "text/event-stream":
+        http_bodies.limit(response, MAX_STREAM_BYTES, _EventSizes(response.request))
+    else:
+        http_bodies.limit(response, MAX_BODY_BYTES)
+
+
+class _EventSizes:
+    """Ends a stream with an event above `MAX_EVENT_BYTES`: the SDK would collect it, however large."""
+
+    def __init__(self, request: httpx2.Request) -> None:
+        self._request = request
+        self._size = 0
+        self._tail = b""
+
+    def __call__(self, piece: bytes) -> None:
+        from xmcp.http_bodies import too_large as body_too_large
+
+        joined = self._tail + piece
+        end = max(joined.rfind(b"\n\n"), joined.rfind(b"\n\r\n"), joined.rfind(b"\r\r"))
+        self._size = self._size + len(piece) if end < 0 else len(joined) - end
+        self._tail = joined[-2:]
+        if self._size > MAX_EVENT_BYTES:
+            raise body_too_large(self._request, MAX_EVENT_BYTES)
