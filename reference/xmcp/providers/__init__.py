@@ -8,6 +8,7 @@ from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
 from xmcp.providers.openai import OpenAIProvider
+from xmcp.providers.openai_responses import OpenAIResponsesProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Message",
     "ModelRequest",
     "OpenAIProvider",
+    "OpenAIResponsesProvider",
     "ProviderError",
     "SamplerConfig",
     "ScriptedProvider",

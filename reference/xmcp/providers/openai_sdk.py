@@ -162,7 +162,7 @@ class OpenAISDKProvider(ABC):
         return self._format.request_body(model, request.messages, request.tools, request.sampler)
 
     def _asks_again(self, refusal: APIStatusError, model: str) -> bool:  # noqa: ARG002 - for subclasses
-        """Return whether the next body will be another one, which this refusal does not apply to."""
+        """Learn from a refusal; return whether the next body may be another one, to which it does not apply."""
         return False
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
@@ -241,11 +241,12 @@ class OpenAISDKProvider(ABC):
         import httpx2
         import openai
 
+        body = self._written(model, request)
         try:
             # With the transport's own class as `cast_to`, a streamed answer is returned unread (_process_response).
             answer: object = await client.post(
                 self._path(client, model),
-                content=self._body(model, request),
+                content=body,
                 cast_to=httpx2.Response,
                 # Ours has the header already; in the options it would cost the SDK time at each request.
                 options={} if self._client_is_ours else {"headers": _UNCOMPRESSED},
@@ -253,15 +254,20 @@ class OpenAISDKProvider(ABC):
                 stream_cls=openai.AsyncStream[object],
             )
             return cast("httpx2.Response", answer)
-        except TypeError as exc:
-            message = f"The messages cannot be written as JSON: {exc}."
-            raise self._error(message, ErrorCategory.CONTENT, model) from exc
         except openai.APIStatusError as exc:
-            if not self._asks_again(exc, model):
+            if not self._asks_again(exc, model) or self._written(model, request) == body:
                 raise self._status_error(exc, model) from None
         except openai.OpenAIError as exc:
             raise self._failure(exc, model) from without_frames(exc)
         return await self._post(model, request)
+
+    def _written(self, model: str, request: ModelRequest) -> bytes:
+        try:
+            return self._body(model, request)
+        except (TypeError, ValueError, KeyError, AttributeError) as exc:
+            missing = " is missing" if isinstance(exc, KeyError) else ""
+            message = f"The messages cannot be written as JSON: {exc}{missing}."
+            raise self._error(message, ErrorCategory.CONTENT, model) from exc
 
     def _failure(self, exc: OpenAIError, model: str) -> ProviderError:
         """Return what an exception of the SDK means that has no status of the vendor."""
