@@ -75,6 +75,7 @@ from xmcp.providers import (
     Message,
     ModelRequest,
     OpenAIProvider,
+    OpenAIResponsesProvider,
     ProviderError,
     ScriptedProvider,
     ToolCall,
@@ -253,6 +254,7 @@ def scripted(messages: list[Message], tools: list[Mapping[str, Any]]) -> Turn:
 providers: list[LLMProvider] = [
     Echo(),
     OpenAIProvider("sk-1", model="gpt-4o"),
+    OpenAIResponsesProvider("sk-1", model="gpt-5"),
     ScriptedProvider(scripted),
     ScriptedProvider(["hello", Turn(calls=[("add", "{}")])]),
 ]

@@ -51,7 +51,7 @@ from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.option_names import checking_options
 from xmcp.providers import LLMProvider, OpenAIProvider
-from xmcp.providers.openai import MissingKey
+from xmcp.providers.openai_sdk import MissingKey
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 from xmcp.wire import ToolResponse
 

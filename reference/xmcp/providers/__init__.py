@@ -9,6 +9,7 @@ from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
 from xmcp.providers.gemini import GeminiProvider
 from xmcp.providers.openai import OpenAIProvider
+from xmcp.providers.openai_responses import OpenAIResponsesProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Message",
     "ModelRequest",
     "OpenAIProvider",
+    "OpenAIResponsesProvider",
     "ProviderError",
     "SamplerConfig",
     "ScriptedProvider",

@@ -22,7 +22,10 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (ErrorCategory.QUOTA, re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded")),
     (
         ErrorCategory.CONTENT,
-        re.compile(r"content_filter|content_policy|content management policy|responsibleai|safety system"),
+        re.compile(
+            r"content_filter|content_policy|content management policy|responsibleai|safety system"
+            r"|bio_policy|policy_violation|usage polic"
+        ),
     ),
 )
 """Vendors use several statuses for these, so the text is checked before the status. The first match counts."""

@@ -96,24 +96,31 @@ def takes_long(data: bytes) -> bool:
 _LARGE: Final = 1024 * 1024
 
 
-def parse(data: bytes, provider: str) -> Mapping[str, Any]:
+def json_object(data: bytes, provider: str) -> dict[str, Any]:
     """Return a JSON object that the vendor sent.
+
+    Raises:
+        ProviderError: it is not JSON, not an object, or has too many parts.
+    """
+    if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
+        raise too_large(provider)
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        value = _loads(data, provider)
+    if not isinstance(value, dict):
+        raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
+    return value
+
+
+def parse(data: bytes, provider: str) -> Mapping[str, Any]:
+    """Return a chunk, or an answer in one piece.
 
     Raises:
         ProviderError: it is not JSON, not an object, has too many parts or a member of a wrong type, or the vendor
             reports an error in it.
     """
-    if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
-        raise too_large(provider)
-    try:
-        value = _loads(data)
-    except (ValueError, RecursionError) as exc:
-        raise ProviderError(
-            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
-            provider=provider,
-        ) from exc
-    if not isinstance(value, dict):
-        raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
+    value = json_object(data, provider)
     if value.get("error"):
         raise reported(value["error"], provider, status=None)
     if fault := shape_fault(value):
@@ -182,6 +189,9 @@ class Assembly:
 
     `received` is kept up to date with what has arrived besides the text.
     """
+
+    unread: frozenset[str] = frozenset()
+    ended = False
 
     def __init__(self, provider: str, received: Received | None = None) -> None:
         self._provider = provider
@@ -315,9 +325,9 @@ def usage(reported_usage: Any) -> Usage:
         return Usage()
     details = reported_usage.get("prompt_tokens_details")
     return Usage(
-        _count(reported_usage.get("prompt_tokens")),
-        _count(reported_usage.get("completion_tokens")),
-        _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+        count(reported_usage.get("prompt_tokens")),
+        count(reported_usage.get("completion_tokens")),
+        count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
     )
 
 
@@ -325,7 +335,7 @@ _MAX_COUNT: Final = 2**53
 """No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
 
 
-def _count(value: Any) -> int | None:
+def count(value: Any) -> int | None:
     """Return a count as the server wrote it; `None` if it is not a count."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT else None
 
@@ -339,12 +349,15 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def _loads(data: bytes) -> Any:
+def _loads(data: bytes, provider: str) -> Any:
+    """Return JSON that orjson refuses: a stream may cut an emoji between its two surrogates."""
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        # A stream may cut an emoji between its two surrogates; orjson refuses the halves, json accepts them.
         return _without_lone_surrogates(json.loads(data))
+    except (ValueError, RecursionError) as exc:
+        raise ProviderError(
+            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
+            provider=provider,
+        ) from exc
 
 
 def _without_lone_surrogates(value: Any) -> Any:
