@@ -7,6 +7,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.mistral import MistralProvider
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
@@ -15,6 +16,7 @@ __all__ = [
     "ErrorCategory",
     "LLMProvider",
     "Message",
+    "MistralProvider",
     "ModelRequest",
     "OpenAIProvider",
     "ProviderError",

@@ -13,10 +13,13 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
         re.compile(r"context_length|context.?window|maximum context|too many tokens|prompt is too long"),
     ),
     (ErrorCategory.BALANCE, re.compile(r"insufficient.balance|balance is too low|payment required")),
-    (ErrorCategory.QUOTA, re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded")),
+    (
+        ErrorCategory.QUOTA,
+        re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded|usage limit reached"),
+    ),
     (
         ErrorCategory.CONTENT,
-        re.compile(r"content_filter|content_policy|content management policy|responsibleai|safety system"),
+        re.compile(r"content_filter|content_policy|content management policy|responsibleai|safety system|guardrail"),
     ),
 )
 """Vendors use several statuses for these, so the text is checked before the status. The first match counts."""

@@ -230,15 +230,15 @@ class OpenAIProvider:
         import openai
 
         if self._client is None:
-            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED)
+            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [bound_errors]}, headers=_UNCOMPRESSED)
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         return self._client
 
     async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
         called = self._called
         assembly, done = chat_completions.Assembly(called, received), False
-        async with aclosing(_events(response)) as events:
-            async for event in events:
+        async with aclosing(events(response)) as arriving:
+            async for event in arriving:
                 if event.data == b"[DONE]":
                     done = True
                     break
@@ -250,7 +250,7 @@ class OpenAIProvider:
             if done:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(DRAIN_SECONDS):
-                        async for _ in events:
+                        async for _ in arriving:
                             pass
         yield assembly.finish(done=done)
 
@@ -281,7 +281,7 @@ class OpenAIProvider:
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
 
 
-async def _bound_errors(response: httpx2.Response) -> None:
+async def bound_errors(response: httpx2.Response) -> None:
     """Bound what the SDK reads of an error or a redirect, and have it decompress nothing; a response hook."""
     if response.status_code >= 300:
         from xmcp import http_bodies
@@ -291,7 +291,7 @@ async def _bound_errors(response: httpx2.Response) -> None:
         http_bodies.truncate(response, MAX_ERROR_BYTES)
 
 
-async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
+async def events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
     """Yield the events of a stream.
 
     Raises:

@@ -269,9 +269,12 @@ class Assembly:
 
 
 def _id(part: Mapping[str, Any]) -> str:
-    """Return the id in a part of a call, which some servers write as a number; empty if there is none."""
+    """Return the id in a part of a call, which some servers write as a number; empty if there is none.
+
+    Mistral writes the text `null` for none.
+    """
     id_ = part.get("id")
-    return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) else ""
+    return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) and id_ != "null" else ""
 
 
 _UNSEEN: Final = frozenset({"tool_calls", "reasoning_content", "reasoning"})
