@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from mistralai.client import Mistral as Sdk
 from support.http_host import http_host
 from support.scripted_model import Reply
 from support.vendors.mistral import SIGNATURE, Mistral
@@ -200,6 +201,12 @@ def test_a_signed_thought_ends_and_the_next_one_is_another() -> None:
     )
 
 
+def test_thoughts_on_both_sides_of_a_text_are_two() -> None:
+    answer = assembled({"content": [thinking("a"), {"type": "text", "text": "ok"}, thinking("b")]})
+    assert answer.vendor_state is not None
+    assert [one["at"] for one in answer.vendor_state.value] == [0, 2]
+
+
 def test_a_thought_keeps_its_references() -> None:
     reference = {"type": "tool_reference", "tool": "web_search", "title": "t"}
     answer = assembled({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}, reference]}]})
@@ -353,7 +360,12 @@ async def test_an_address_that_is_no_api_is_named_with_what_it_answers(
     assert error.message.startswith(f"{chat_server.url}/chat/completions answers text/html, which is no stream")
 
 
-async def test_of_an_error_no_more_is_read_than_tells_what_it_is(chat_server: Any, provider: MistralProvider) -> None:
+@pytest.mark.parametrize("ours", [True, False])
+async def test_of_an_error_no_more_is_read_than_tells_what_it_is(
+    chat_server: Any, provider: MistralProvider, ours: bool
+) -> None:
+    if not ours:
+        provider = MistralProvider(client=Sdk(api_key="k", server_url=chat_server.url.removesuffix("/v1")), model="m")
     gate, endless = asyncio.Event(), b"x" * provider_module.MAX_ERROR_BYTES
     # After these pieces the vendor would go on for ever: it waits until the client has left.
     chat_server.replies = [Reply([b'{"message":"', endless, endless, gate], 400, "application/json")]
@@ -423,9 +435,24 @@ async def test_a_model_that_is_to_be_retired_answers_all_the_same(chat_server: A
     assert (await pieces_of(provider))[-1].text == "ok"
 
 
-async def test_a_client_of_the_caller_is_used_as_it_is_and_left_open(chat_server: Any) -> None:
-    from mistralai.client import Mistral as Sdk
+@pytest.mark.parametrize(("given", "waits"), [(None, 300.0), (7000, 7.0)])
+async def test_a_client_of_the_caller_waits_as_long_as_the_sdk_would(
+    chat_server: Any, monkeypatch: pytest.MonkeyPatch, given: int | None, waits: float
+) -> None:
+    chat_server.replies = [chat_server.reply.streamed("ok")]
+    async with Sdk(api_key="k", server_url=chat_server.url.removesuffix("/v1"), timeout_ms=given) as client:
+        send, timeouts = client.sdk_configuration.async_client.send, []
 
+        async def noted(request: Any, **options: Any) -> Any:
+            timeouts.append(request.extensions["timeout"]["read"])
+            return await send(request, **options)
+
+        monkeypatch.setattr(client.sdk_configuration.async_client, "send", noted)
+        await pieces_of(MistralProvider(client=client))
+    assert timeouts == [waits]
+
+
+async def test_a_client_of_the_caller_is_used_as_it_is_and_left_open(chat_server: Any) -> None:
     chat_server.replies = [chat_server.reply.error(503, "oops"), chat_server.reply.streamed("ok")]
     async with Sdk(api_key="k", server_url=chat_server.url.removesuffix("/v1")) as client:
         provider = MistralProvider(client=client, model="theirs")
@@ -471,22 +498,24 @@ async def test_many_first_requests_make_one_client(chat_server: Any, provider: M
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "said"),
     [
-        Reply([b"<html></html>"], 200, "text/html"),
-        Reply([b'{"data":7}'], 200, "application/json"),
-        Reply([b'{"data":[{"name":"no id"}]}'], 200, "application/json"),
-        Reply([b"no"], 200, "application/json"),
-        Reply([json.dumps({"detail": f"no such key {SECRET}"}).encode()], 401, "application/json"),
-        Reply([b'{"data":[' + b" " * 5000 + b"]}"], 200, "application/json"),
+        (Reply([b"<html></html>"], 200, "text/html"), "no list of models"),
+        (Reply([b'{"data":7}'], 200, "application/json"), "no list of models"),
+        (Reply([b'{"data":[{"name":"no id"}]}'], 200, "application/json"), "no list of models"),
+        (Reply([b"no"], 200, "application/json"), "no list of models"),
+        (Reply([json.dumps({"detail": f"no such key {SECRET}"}).encode()], 401, "application/json"), "no such key"),
+        (Reply([b"<html></html>"], 401, "text/html"), "HTTP status 401"),
+        (Reply([b'{"data":[' + b" " * 5000 + b"]}"], 200, "application/json"), "larger than 1000 bytes"),
+        (Reply([b"bomb"], 200, "application/json", {"content-encoding": "gzip"}), "compressed"),
     ],
 )
 async def test_a_list_of_models_that_is_none_is_an_error(
-    chat_server: Any, provider: MistralProvider, reply: Reply, monkeypatch: pytest.MonkeyPatch
+    chat_server: Any, provider: MistralProvider, reply: Reply, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider_module, "MAX_BODY_BYTES", 1000)
     chat_server.replies = [reply]
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(ProviderError, match=said) as caught:
         await provider.list_models()
     assert SECRET not in str(caught.value)
 

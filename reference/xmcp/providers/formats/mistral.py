@@ -201,7 +201,7 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         ProviderError: it is not one, or it is an error.
     """
     value = chat_completions.parse(data, provider)
-    if value.get("object") == "error" or ("choices" not in value and ("detail" in value or "message" in value)):
+    if "choices" not in value and ("detail" in value or "message" in value):
         raise reported(value, provider, status=None)
     return value
 
