@@ -7,15 +7,21 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.deepseek import DeepSeekProvider
+from xmcp.providers.local import LocalProvider
+from xmcp.providers.minimax import MiniMaxProvider
 from xmcp.providers.mistral import MistralProvider
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
     "Completion",
+    "DeepSeekProvider",
     "ErrorCategory",
     "LLMProvider",
+    "LocalProvider",
     "Message",
+    "MiniMaxProvider",
     "MistralProvider",
     "ModelRequest",
     "OpenAIProvider",

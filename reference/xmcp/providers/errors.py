@@ -15,11 +15,16 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (ErrorCategory.BALANCE, re.compile(r"insufficient.balance|balance is too low|payment required")),
     (
         ErrorCategory.QUOTA,
-        re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded|usage limit reached"),
+        re.compile(
+            r"insufficient_quota|exceeded your current quota|billing|quota.exceeded|usage limit (?:reached|exceeded)"
+        ),
     ),
     (
         ErrorCategory.CONTENT,
-        re.compile(r"content_filter|content_policy|content management policy|responsibleai|safety system|guardrail"),
+        re.compile(
+            r"content_filter|content_policy|content management policy|responsibleai|safety system|guardrail"
+            r"|content exists risk|new_sensitive"
+        ),
     ),
 )
 """Vendors use several statuses for these, so the text is checked before the status. The first match counts."""

@@ -12,13 +12,13 @@ import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from urllib.parse import urlsplit
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
-from xmcp.providers.base import ModelRequest, Received
+from xmcp.providers.base import ModelRequest
 from xmcp.providers.errors import redact, without_frames
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
@@ -26,9 +26,6 @@ from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
 if TYPE_CHECKING:
     import httpx2
     from openai import APIStatusError, AsyncOpenAI, OpenAIError
-
-DEFAULT_MODEL: Final = "gpt-4o"
-"""The model if neither the request nor the provider names one."""
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of an answer that comes in one piece."""
@@ -48,26 +45,28 @@ _UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after `[DONE]` for the end of the answer: a connection that was read to its end can be reused."""
 
-_OPENAI: Final = "api.openai.com"
-
-_PLACEHOLDER: Final = "The OpenAI API key has a character that no key has: was a placeholder such as `sk-…` left in?"
+_PLACEHOLDER: Final = "The {} API key has a character that no key has: was a placeholder such as `sk-…` left in?"
 
 
 class MissingKey(ProviderError):
     """There is no key, and no address of a server that needs none."""
 
-    def __init__(self, options: str = "") -> None:
-        """`options` is what the names of the caller's options begin with."""
+    def __init__(self, options: str = "", vendor: type[OpenAIProvider] | None = None) -> None:
+        """`options` is what the names of the caller's options begin with; `vendor` whose key it is."""
+        asked = vendor or OpenAIProvider
         super().__init__(
-            f"No OpenAI API key: pass {options}api_key=..., set OPENAI_API_KEY, or {options}base_url=... "
-            "(OPENAI_BASE_URL) of a server that needs none.",
+            f"No {asked.title} API key: pass {options}api_key=..., set {asked.key_variable}, or {options}base_url=... "
+            f"({asked.url_variable}) of a server that needs none.",
             category=ErrorCategory.AUTH,
-            provider=OpenAIProvider.name,
+            provider=asked.name,
         )
 
 
 class OpenAIProvider:
     """Completions from OpenAI and compatible servers.
+
+    A vendor with the same format is a subclass, which says what differs: its names and addresses, and if need be how
+    a request is written (`body`) and how an answer is read (`assembly`).
 
     Args:
         api_key: The key; default `OPENAI_API_KEY`. With a `base_url` no key is needed.
@@ -83,6 +82,18 @@ class OpenAIProvider:
     """
 
     name = "openai"
+    title: ClassVar[str] = "OpenAI"
+    """The vendor's name in texts for people."""
+    default_model: ClassVar[str] = "gpt-4o"
+    """The model if neither the request nor the provider names one."""
+    key_variable: ClassVar[str | None] = "OPENAI_API_KEY"
+    url_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    default_url: ClassVar[str | None] = None
+    """The vendor's address with its path; `None` is the SDK's."""
+    host: ClassVar[str] = "api.openai.com"
+    """Messages name the vendor for this host, and each other host by itself."""
+    hint: ClassVar[str] = ""
+    """A sentence for a server that cannot be reached: what to do."""
     supports_tools = True
     max_context_tokens: int | None = None
 
@@ -95,19 +106,20 @@ class OpenAIProvider:
         client: AsyncOpenAI | None = None,
     ) -> None:
         if client is not None and (api_key is not None or base_url is not None):
-            raise ValueError("Give OpenAIProvider either a client, or api_key and base_url, not both.")
-        self.model = model or DEFAULT_MODEL
+            raise ValueError(f"Give {type(self).__name__} either a client, or api_key and base_url, not both.")
+        self.model = model or self.default_model
         self._client = client
         self._client_is_ours = client is None
-        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self._base_url else None)
+        given = base_url or _variable(self.url_variable)
+        self._base_url = given or self.default_url
+        self._api_key = api_key or _variable(self.key_variable) or ("none" if given else None)
         if self._base_url and not self._base_url.startswith(("http://", "https://")):
             shown = without_secrets(f"http://{self._base_url}")
             raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
         if client is None and self._api_key is None:
-            raise MissingKey
+            raise MissingKey(vendor=type(self))
         if self._api_key and not self._api_key.isascii():
-            raise ProviderError(_PLACEHOLDER, category=ErrorCategory.AUTH, provider=self.name)
+            raise ProviderError(_PLACEHOLDER.format(self.title), category=ErrorCategory.AUTH, provider=self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
         """Ask the model once (see `LLMProvider`). An answer that comes in one piece, not as a stream, is read too."""
@@ -129,12 +141,12 @@ class OpenAIProvider:
             if whole:
                 http_bodies.limit(response, MAX_BODY_BYTES)
                 answer = await self._parse(await response.aread())
-                completion = chat_completions.whole(answer, self._called)
+                completion = chat_completions.whole(answer, self._called, self.assembly(request))
                 if completion.text:
                     yield completion.text
                 yield completion
             else:
-                async with aclosing(self._read(response, request.received)) as pieces:
+                async with aclosing(self._read(response, self.assembly(request))) as pieces:
                     async for piece in pieces:
                         yield piece
         except (http_bodies.BodyTooLarge, EventTooLarge) as exc:
@@ -173,6 +185,18 @@ class OpenAIProvider:
             message = f"{self._called} answered something that is no list of models: check the base URL."
             raise self._error(message, ErrorCategory.UNKNOWN, self.model) from None
 
+    def body(self, model: str, request: ModelRequest) -> bytes:
+        """Return the body of a request.
+
+        Raises:
+            TypeError: the messages hold something that JSON cannot.
+        """
+        return chat_completions.request_body(model, request.messages, request.tools, request.sampler, vendor=self.name)
+
+    def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
+        """Return what builds the completion of an answer to the request."""
+        return chat_completions.Assembly(self._called, request.received)
+
     async def aclose(self) -> None:
         """Close the connections, unless the SDK client came from the caller."""
         if self._client is not None and self._client_is_ours:
@@ -190,7 +214,7 @@ class OpenAIProvider:
             # The SDK takes the deployment from the body, which it sees only as bytes here.
             path = f"/deployments/{model}{path}"
         try:
-            body = chat_completions.request_body(model, request.messages, request.tools, request.sampler)
+            body = self.body(model, request)
             # With the transport's own class as `cast_to`, a streamed answer is returned unread (_process_response).
             answer: object = await client.post(
                 path,
@@ -219,6 +243,8 @@ class OpenAIProvider:
             return self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model)
         address = without_secrets(str(self._client.base_url if self._client else "")).rstrip("/")
         message = f"The model at {address} cannot be reached: {str(exc.__cause__ or '') or exc.message}"
+        if self.hint:
+            message = f"{message}. {self.hint}"
         error = self._error(message, ErrorCategory.NETWORK, model)
         error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
         return error
@@ -232,11 +258,14 @@ class OpenAIProvider:
         if self._client is None:
             http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [bound_errors]}, headers=_UNCOMPRESSED)
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
+            if self.default_url:  # another vendor has no use for them, and they are not its business
+                self._client.organization = self._client.project = None
         return self._client
 
-    async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
-        called = self._called
-        assembly, done = chat_completions.Assembly(called, received), False
+    async def _read(
+        self, response: httpx2.Response, assembly: chat_completions.Assembly
+    ) -> AsyncGenerator[str | Completion, None]:
+        called, done = self._called, False
         async with aclosing(events(response)) as arriving:
             async for event in arriving:
                 if event.data == b"[DONE]":
@@ -252,6 +281,8 @@ class OpenAIProvider:
                     async with asyncio.timeout(DRAIN_SECONDS):
                         async for _ in arriving:
                             pass
+        if text := assembly.rest():
+            yield text
         yield assembly.finish(done=done)
 
     async def _parse(self, data: bytes) -> Mapping[str, Any]:
@@ -264,7 +295,7 @@ class OpenAIProvider:
         """The name for messages: of another server with OpenAI's format, its host."""
         base_url = self._base_url or (str(self._client.base_url) if self._client is not None else "")
         host = urlsplit(base_url).netloc.rpartition("@")[2]
-        return host if host and host != _OPENAI else self.name
+        return host if host and host != self.host else self.name
 
     def _status_error(self, exc: APIStatusError, model: str) -> ProviderError:
         if isinstance(exc.body, dict):
@@ -279,6 +310,10 @@ class OpenAIProvider:
     ) -> ProviderError:
         safe = redact(message, self._api_key if self._api_key != "none" else None)
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
+
+
+def _variable(name: str | None) -> str | None:
+    return os.environ.get(name) or None if name else None
 
 
 async def bound_errors(response: httpx2.Response) -> None:
