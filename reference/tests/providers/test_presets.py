@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+import openai
 import pytest
 from support.http_host import http_host
 from support.vendors.chat_completions import delta
@@ -103,6 +104,12 @@ def test_another_address_of_a_vendor_needs_no_key(
 ) -> None:
     monkeypatch.setenv(str(vendor.url_variable), "http://proxy:8000/v1")
     assert vendor()._called == vendor(None, "http://proxy:8000")._called == "proxy:8000"
+
+
+async def test_a_client_of_the_caller_is_named_by_its_own_address() -> None:
+    async with openai.AsyncOpenAI(api_key="k", base_url="http://proxy:8000/v1") as client:
+        made = [LocalProvider(client=client), DeepSeekProvider(client=client), MiniMaxProvider(client=client)]
+        assert {one._called for one in made} == {"proxy:8000"}
 
 
 def test_each_has_a_model_of_its_own() -> None:
@@ -205,6 +212,11 @@ async def test_answers_of_others_get_empty_thoughts_where_deepseek_wants_some(de
     await ask(deep_seek, history)
     assert [asked.messages[1].state for asked in deep_seek.asked] == ["", None]
     assert json.dumps(history) == before
+
+
+async def test_calls_of_others_get_empty_thoughts_though_no_tool_is_offered(deep_seek: DeepSeek) -> None:
+    await ask(deep_seek, [*HELLO, *answered(Completion("", (CALL,)), "7")])
+    assert [said.state for said in deep_seek.asked[0].messages] == [None, "", None]
 
 
 async def test_a_schema_becomes_json_and_a_sentence(deep_seek: DeepSeek) -> None:

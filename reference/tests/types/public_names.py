@@ -69,9 +69,13 @@ from xmcp.client import (
 )
 from xmcp.providers import (
     Completion,
+    DeepSeekProvider,
     ErrorCategory,
     LLMProvider,
+    LocalProvider,
     Message,
+    MiniMaxProvider,
+    MistralProvider,
     ModelRequest,
     OpenAIProvider,
     ProviderError,
@@ -252,6 +256,10 @@ def scripted(messages: list[Message], tools: list[Mapping[str, Any]]) -> Turn:
 providers: list[LLMProvider] = [
     Echo(),
     OpenAIProvider("sk-1", model="gpt-4o"),
+    MistralProvider("k", model="mistral-small-latest"),
+    DeepSeekProvider("k", model="deepseek-v4-pro"),
+    MiniMaxProvider("k", "https://api.minimaxi.com/v1"),
+    LocalProvider("llama3.2", supports_tools=False),
     ScriptedProvider(scripted),
     ScriptedProvider(["hello", Turn(calls=[("add", "{}")])]),
 ]

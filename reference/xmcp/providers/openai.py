@@ -111,7 +111,7 @@ class OpenAIProvider:
         self._client = client
         self._client_is_ours = client is None
         given = base_url or _variable(self.url_variable)
-        self._base_url = given or self.default_url
+        self._base_url = given or (self.default_url if client is None else None)
         self._api_key = api_key or _variable(self.key_variable) or ("none" if given else None)
         if self._base_url and not self._base_url.startswith(("http://", "https://")):
             shown = without_secrets(f"http://{self._base_url}")
