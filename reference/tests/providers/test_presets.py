@@ -308,7 +308,7 @@ def test_details_are_put_together_with_all_their_members() -> None:
         ["a", "and", " b"],
         ["ha", "ha", "ha"],
         ["The user", " asks", " The user asks again"],
-        ["x" * 9, "y", "x" * 9 + "y" + "z"],
+        ["The user", "again and", "again and again"],
     ],
 )
 def test_parts_of_details_are_added_to_each_other(parts: list[str]) -> None:
@@ -347,6 +347,13 @@ def test_details_of_several_entries_stay_apart_and_strange_ones_are_passed_over(
         {"index": 1, "text": "b"},
         {"id": "z", "data": "x"},
     ]
+
+
+def test_details_that_are_nested_too_deeply_are_passed_over() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert details_of("a", data=deep).vendor_state is None
 
 
 def test_many_entries_of_details_count_to_the_size_of_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,6 +395,16 @@ async def test_thoughts_in_the_text_are_no_text(mini_max: MiniMax, written: str,
     assert "".join(pieces) == completion.text == text
     await ask(mini_max, [*HELLO, *answered(completion), *HELLO])
     assert mini_max.bodies[1]["messages"][1]["content"] == written
+
+
+@pytest.mark.parametrize(("written", "text"), [("<think>Hm.</think>ok", "ok"), ("<thi", "<thi")])
+async def test_thoughts_in_the_text_of_an_answer_in_one_piece_are_no_text(
+    mini_max: MiniMax, written: str, text: str
+) -> None:
+    choice = {"message": {"content": written}, "finish_reason": "stop"}
+    mini_max.answers(Raw("in one piece", json.dumps({"choices": [choice]}).encode()))
+    pieces, completion = await ask(mini_max)
+    assert (pieces, completion.text) == ([text], text)
 
 
 async def test_thoughts_in_the_text_and_beside_it_go_back_once(mini_max: MiniMax) -> None:

@@ -44,11 +44,11 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
 def _options(sampler: SamplerConfig) -> SamplerConfig:
     more: dict[str, Any] = {}
     if sampler.response_format is not None:
-        more["response_format"] = {"type": "json_object"}
+        more["response_format"] = {"type": "json_object"}  # in the place of the schema
     if sampler.reasoning_effort == "none":
         more["thinking"] = {"type": "disabled"}
         sampler = replace(sampler, reasoning_effort=None)
-    return replace(sampler, response_format=None, extra_body={**more, **(sampler.extra_body or {})})
+    return replace(sampler, extra_body={**more, **(sampler.extra_body or {})})
 
 
 def _with_reasoning(message: Message) -> Message:
