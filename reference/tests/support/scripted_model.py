@@ -185,7 +185,7 @@ class ChatServer:
         self.paths.append(head[0].split(" ")[1])
         self.headers.append(headers)
         self.bodies.append(body)
-        self.requests.append(json.loads(body))
+        self.requests.append(json.loads(body) if body else {})
         if callable(self.replies):
             reply = self.replies(self.requests[-1])
         else:

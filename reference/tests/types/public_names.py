@@ -70,9 +70,14 @@ from xmcp.client import (
 )
 from xmcp.providers import (
     Completion,
+    DeepSeekProvider,
     ErrorCategory,
+    GeminiProvider,
     LLMProvider,
+    LocalProvider,
     Message,
+    MiniMaxProvider,
+    MistralProvider,
     ModelRequest,
     OpenAIProvider,
     OpenAIResponsesProvider,
@@ -255,6 +260,11 @@ providers: list[LLMProvider] = [
     Echo(),
     OpenAIProvider("sk-1", model="gpt-4o"),
     OpenAIResponsesProvider("sk-1", model="gpt-5"),
+    GeminiProvider("k", model="gemini-3.8-flash"),
+    MistralProvider("k", model="mistral-small-latest"),
+    DeepSeekProvider("k", model="deepseek-v4-pro"),
+    MiniMaxProvider("k", "https://api.minimaxi.com/v1"),
+    LocalProvider("llama3.2", supports_tools=False),
     ScriptedProvider(scripted),
     ScriptedProvider(["hello", Turn(calls=[("add", "{}")])]),
 ]

@@ -7,17 +7,25 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.deepseek import DeepSeekProvider
 from xmcp.providers.gemini import GeminiProvider
+from xmcp.providers.local import LocalProvider
+from xmcp.providers.minimax import MiniMaxProvider
+from xmcp.providers.mistral import MistralProvider
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.openai_responses import OpenAIResponsesProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
     "Completion",
+    "DeepSeekProvider",
     "ErrorCategory",
     "GeminiProvider",
     "LLMProvider",
+    "LocalProvider",
     "Message",
+    "MiniMaxProvider",
+    "MistralProvider",
     "ModelRequest",
     "OpenAIProvider",
     "OpenAIResponsesProvider",

@@ -19,12 +19,17 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
         ErrorCategory.BALANCE,
         re.compile(r"insufficient.balance|balance is too low|payment required|credits are depleted"),
     ),
-    (ErrorCategory.QUOTA, re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded")),
+    (
+        ErrorCategory.QUOTA,
+        re.compile(
+            r"insufficient_quota|exceeded your current quota|billing|quota.exceeded|usage limit (?:reached|exceeded)"
+        ),
+    ),
     (
         ErrorCategory.CONTENT,
         re.compile(
-            r"content_filter|content_policy|content management policy|responsibleai|safety system"
-            r"|bio_policy|policy_violation|usage polic"
+            r"content_filter|content_policy|content management policy|responsibleai|safety system|guardrail"
+            r"|bio_policy|policy_violation|usage polic|content exists risk|new_sensitive"
         ),
     ),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from xmcp.chat.completions import Completion
+from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.openai_sdk import Format, OpenAISDKProvider
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-DEFAULT_MODEL: Final = "gpt-4o"
-"""The model if neither the request nor the provider names one."""
 
 
 class OpenAIProvider(OpenAISDKProvider):
@@ -34,7 +34,19 @@ class OpenAIProvider(OpenAISDKProvider):
 
     _format: ClassVar[Format] = chat_completions
     _api = "OpenAI's chat completions API"
-    _default_model = DEFAULT_MODEL
+    default_model: ClassVar[str] = "gpt-4o"
+
+    def body(self, model: str, request: ModelRequest) -> bytes:
+        """See `OpenAISDKProvider.body`; what the vendor wants back with its answers is in the messages."""
+        return chat_completions.request_body(model, request.messages, request.tools, request.sampler, vendor=self.name)
+
+    def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
+        """See `OpenAISDKProvider.assembly`."""
+        return chat_completions.Assembly(self._called, request.received)
+
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+        """See `OpenAISDKProvider.whole`."""
+        return chat_completions.whole(answer, self._called, self.assembly(request))
 
     def _path(self, client: AsyncOpenAI, model: str) -> str:
         import openai

@@ -12,8 +12,6 @@ from xmcp.providers.openai_sdk import Format, OpenAISDKProvider
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
-DEFAULT_MODEL: Final = "gpt-5"
-"""The model if neither the request nor the provider names one."""
 
 MAX_WITHOUT_REASONING: Final = 1000
 """Maximum number of models of which is remembered that they have no reasoning."""
@@ -44,7 +42,7 @@ class OpenAIResponsesProvider(OpenAISDKProvider):
 
     _format: ClassVar[Format] = responses
     _api = "OpenAI's Responses API"
-    _default_model = DEFAULT_MODEL
+    default_model: ClassVar[str] = "gpt-5"
 
     def __init__(
         self,
@@ -60,7 +58,8 @@ class OpenAIResponsesProvider(OpenAISDKProvider):
     def _path(self, client: AsyncOpenAI, model: str) -> str:  # noqa: ARG002 - Azure too takes the model from the body
         return "/responses"
 
-    def _body(self, model: str, request: ModelRequest) -> bytes:
+    def body(self, model: str, request: ModelRequest) -> bytes:
+        """See `OpenAISDKProvider.body`."""
         return responses.request_body(
             model,
             request.messages,

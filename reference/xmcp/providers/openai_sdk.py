@@ -49,21 +49,20 @@ _UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after the last event for the end of the answer: a connection that was read to its end can be reused."""
 
-_OPENAI: Final = "api.openai.com"
-
-_PLACEHOLDER: Final = "The OpenAI API key has a character that no key has: was a placeholder such as `sk-…` left in?"
+_PLACEHOLDER: Final = "The {} API key has a character that no key has: was a placeholder such as `sk-…` left in?"
 
 
 class MissingKey(ProviderError):
     """There is no key, and no address of a server that needs none."""
 
-    def __init__(self, options: str = "", provider: str = "openai") -> None:
-        """`options` is what the names of the caller's options begin with."""
+    def __init__(self, options: str = "", vendor: type[OpenAISDKProvider] | None = None) -> None:
+        """`options` is what the names of the caller's options begin with; `vendor` whose key it is."""
+        asked = vendor or OpenAISDKProvider
         super().__init__(
-            f"No OpenAI API key: pass {options}api_key=..., set OPENAI_API_KEY, or {options}base_url=... "
-            "(OPENAI_BASE_URL) of a server that needs none.",
+            f"No {asked.title} API key: pass {options}api_key=..., set {asked.key_variable}, or {options}base_url=... "
+            f"({asked.url_variable}) of a server that needs none.",
             category=ErrorCategory.AUTH,
-            provider=provider,
+            provider=asked.name,
         )
 
 
@@ -77,6 +76,10 @@ class Assembly(Protocol):
 
     def take(self, event: Mapping[str, Any], /) -> str:
         """Add an event; return the text in it, which may be empty."""
+        ...
+
+    def rest(self) -> str:
+        """Return text that was held back until the stream ended; often empty."""
         ...
 
     def finish(self, *, done: bool) -> Completion:
@@ -109,6 +112,9 @@ class Format(Protocol):
 class OpenAISDKProvider(ABC):
     """A provider on the openai SDK. A subclass says which format it speaks, and where.
 
+    A vendor with the same format is a subclass, too, which says what differs: its names and addresses, and if need be
+    how a request is written (`body`) and how an answer is read (`assembly`).
+
     Args:
         api_key: The key; default `OPENAI_API_KEY`. With a `base_url` no key is needed.
         base_url: Address of another server with the same format, with its path (`http://localhost:8000/v1`); default
@@ -122,14 +128,25 @@ class OpenAISDKProvider(ABC):
         ProviderError: no key anywhere (category `auth`).
     """
 
-    name: str
+    name = "openai"
+    title: ClassVar[str] = "OpenAI"
+    """The vendor's name in texts for people."""
+    default_model: ClassVar[str]
+    """The model if neither the request nor the provider names one."""
+    key_variable: ClassVar[str | None] = "OPENAI_API_KEY"
+    url_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    default_url: ClassVar[str | None] = None
+    """The vendor's address with its path; `None` is the SDK's."""
+    host: ClassVar[str] = "api.openai.com"
+    """Messages name the vendor for this host, and each other host by itself."""
+    hint: ClassVar[str] = ""
+    """A sentence for a server that cannot be reached: what to do."""
     supports_tools = True
     max_context_tokens: int | None = None
 
     _format: ClassVar[Format]
     _api: ClassVar[str]
     """The name of the format for messages."""
-    _default_model: ClassVar[str]
 
     def __init__(
         self,
@@ -141,25 +158,40 @@ class OpenAISDKProvider(ABC):
     ) -> None:
         if client is not None and (api_key is not None or base_url is not None):
             raise ValueError(f"Give {type(self).__name__} either a client, or api_key and base_url, not both.")
-        self.model = model or self._default_model
+        self.model = model or self.default_model
         self._client = client
         self._client_is_ours = client is None
-        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self._base_url else None)
+        given = base_url or _variable(self.url_variable)
+        self._base_url = given or (self.default_url if client is None else None)
+        self._api_key = api_key or _variable(self.key_variable) or ("none" if given else None)
         if self._base_url and not self._base_url.startswith(("http://", "https://")):
             shown = without_secrets(f"http://{self._base_url}")
             raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
         if client is None and self._api_key is None:
-            raise MissingKey(provider=self.name)
+            raise MissingKey(vendor=type(self))
         if self._api_key and not self._api_key.isascii():
-            raise ProviderError(_PLACEHOLDER, category=ErrorCategory.AUTH, provider=self.name)
+            raise ProviderError(_PLACEHOLDER.format(self.title), category=ErrorCategory.AUTH, provider=self.name)
 
     @abstractmethod
     def _path(self, client: AsyncOpenAI, model: str) -> str:
         """Return the path of a request, after the base URL."""
 
-    def _body(self, model: str, request: ModelRequest) -> bytes:
+    def body(self, model: str, request: ModelRequest) -> bytes:
+        """Return the body of a request.
+
+        Raises:
+            TypeError, ValueError, KeyError, AttributeError: the messages hold something that JSON cannot, or lack a
+                member.
+        """
         return self._format.request_body(model, request.messages, request.tools, request.sampler)
+
+    def assembly(self, request: ModelRequest) -> Assembly:
+        """Return what builds the completion of an answer to the request."""
+        return self._format.Assembly(self._called, request.received)
+
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:  # noqa: ARG002 - for subclasses
+        """Return the completion in an answer that came in one piece."""
+        return self._format.whole(answer, self._called)
 
     def _asks_again(self, refusal: APIStatusError, model: str) -> bool:  # noqa: ARG002 - for subclasses
         """Learn from a refusal; return whether the next body may be another one, to which it does not apply."""
@@ -185,12 +217,12 @@ class OpenAISDKProvider(ABC):
             if whole:
                 http_bodies.limit(response, MAX_BODY_BYTES)
                 answer = await self._parse(await response.aread())
-                completion = self._format.whole(answer, self._called)
+                completion = self.whole(answer, request)
                 if completion.text:
                     yield completion.text
                 yield completion
             else:
-                async with aclosing(self._read(response, request.received)) as pieces:
+                async with aclosing(self._read(response, self.assembly(request))) as pieces:
                     async for piece in pieces:
                         yield piece
         except (http_bodies.BodyTooLarge, EventTooLarge) as exc:
@@ -263,7 +295,7 @@ class OpenAISDKProvider(ABC):
 
     def _written(self, model: str, request: ModelRequest) -> bytes:
         try:
-            return self._body(model, request)
+            return self.body(model, request)
         except (TypeError, ValueError, KeyError, AttributeError) as exc:
             missing = " is missing" if isinstance(exc, KeyError) else ""
             message = f"The messages cannot be written as JSON: {exc}{missing}."
@@ -278,6 +310,8 @@ class OpenAISDKProvider(ABC):
             return self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model)
         address = without_secrets(str(self._client.base_url if self._client else "")).rstrip("/")
         message = f"The model at {address} cannot be reached: {str(exc.__cause__ or '') or exc.message}"
+        if self.hint:
+            message = f"{message}. {self.hint}"
         error = self._error(message, ErrorCategory.NETWORK, model)
         error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
         return error
@@ -295,11 +329,12 @@ class OpenAISDKProvider(ABC):
                 transport=http_transport.transport(), event_hooks={"response": [bound_errors]}, headers=_UNCOMPRESSED
             )
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
+            if self.default_url:  # another vendor has no use for them, and they are not its business
+                self._client.organization = self._client.project = None
         return self._client
 
-    async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
-        assembly, done = self._format.Assembly(self._called, received), False
-        parse, called = self._format.parse, self._called
+    async def _read(self, response: httpx2.Response, assembly: Assembly) -> AsyncGenerator[str | Completion, None]:
+        parse, called, done = self._format.parse, self._called, False
         async with aclosing(events(response)) as arriving:
             async for event in arriving:
                 if event.name in assembly.unread:
@@ -318,6 +353,8 @@ class OpenAISDKProvider(ABC):
                     async with asyncio.timeout(DRAIN_SECONDS):
                         async for _ in arriving:
                             pass
+        if text := assembly.rest():
+            yield text
         yield assembly.finish(done=done)
 
     async def _parse(self, data: bytes) -> Mapping[str, Any]:
@@ -330,7 +367,7 @@ class OpenAISDKProvider(ABC):
         """The name for messages: of another server with OpenAI's format, its host."""
         base_url = self._base_url or (str(self._client.base_url) if self._client is not None else "")
         host = urlsplit(base_url).netloc.rpartition("@")[2]
-        return host if host and host != _OPENAI else self.name
+        return host if host and host != self.host else self.name
 
     def _status_error(self, exc: APIStatusError, model: str) -> ProviderError:
         if isinstance(exc.body, dict):
@@ -345,6 +382,10 @@ class OpenAISDKProvider(ABC):
     ) -> ProviderError:
         safe = redact(message, self._api_key if self._api_key != "none" else None)
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
+
+
+def _variable(name: str | None) -> str | None:
+    return os.environ.get(name) or None if name else None
 
 
 async def bound_errors(response: httpx2.Response) -> None:

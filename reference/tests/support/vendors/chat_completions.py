@@ -8,6 +8,7 @@ from typing import Any
 from support.vendors.stand_in import QUOTED_KEY, StandIn, event, halves
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import ErrorCategory
+from xmcp.chat.usage import Usage
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.providers.contract import SECRET, Answer, Asked, Feature, Raw, Said
 
@@ -52,27 +53,31 @@ class ChatCompletions(StandIn):
     def streamed(self, answer: Answer) -> bytes:
         """See `StandIn.streamed`."""
         parts = [
-            _delta({"role": "assistant", "content": ""}),
-            *(_delta({"content": one}) for one in halves(answer.text)),
+            delta({"role": "assistant", "content": ""}),
+            *(delta({"content": one}) for one in halves(answer.text)),
         ]
         for index, call in enumerate(answer.calls):
             first, *rest = halves(call.arguments) or [""]
             function = {"name": call.name, "arguments": first}
             parts.append(
-                _delta({"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]})
+                delta({"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]})
             )
-            parts += [_delta({"tool_calls": [{"index": index, "function": {"arguments": one}}]}) for one in rest]
+            parts += [delta({"tool_calls": [{"index": index, "function": {"arguments": one}}]}) for one in rest]
         usage = {
             "prompt_tokens": answer.usage.input_tokens,
             "completion_tokens": answer.usage.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": answer.usage.cached_tokens},
+            **self.cached(answer.usage),
         }
-        parts += [_delta({}, answer.finish_reason), _chunk(choices=[], usage=usage), b"data: [DONE]\n\n"]
+        parts += [delta({}, answer.finish_reason), _chunk(choices=[], usage=usage), b"data: [DONE]\n\n"]
         return b"".join(parts)
+
+    def cached(self, usage: Usage) -> dict[str, Any]:
+        """Return the members of `usage` that tell cached tokens."""
+        return {"prompt_tokens_details": {"cached_tokens": usage.cached_tokens}}
 
     def begun(self, text: str) -> bytes:
         """See `StandIn.begun`."""
-        return _delta({"role": "assistant", "content": text})
+        return delta({"role": "assistant", "content": text})
 
     def listed(self, path: str) -> Any:
         """See `StandIn.listed`."""
@@ -101,8 +106,9 @@ def _chunk(**members: Any) -> bytes:
     return event({"id": "x", "object": "chat.completion.chunk", "created": 0, "model": MODEL, **members})
 
 
-def _delta(delta: dict[str, Any], finish: str | None = None) -> bytes:
-    return _chunk(choices=[{"index": 0, "delta": delta, "finish_reason": finish}])
+def delta(members: dict[str, Any], finish: str | None = None) -> bytes:
+    """Return a chunk with a part of the answer."""
+    return _chunk(choices=[{"index": 0, "delta": members, "finish_reason": finish}])
 
 
 def _said(message: dict[str, Any]) -> Said:

@@ -74,7 +74,8 @@ def _options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
 
 def _with_own_members(message: Message, vendor: str | None) -> dict[str, Any]:
     state, plain = vendor_state(message), without_vendor_state(message)
-    return plain if state is None or state.vendor != vendor else {**plain, **state.value}
+    ours = state is not None and state.vendor == vendor and isinstance(state.value, Mapping)
+    return {**plain, **state.value} if state is not None and ours else plain
 
 
 _STATE_MARK: Final = VENDOR_STATE_KEY.encode()
@@ -228,6 +229,10 @@ class Assembly:
             self._text.append(text)
         return text
 
+    def rest(self) -> str:
+        """Return text that was held back until the end of the stream; there is none in this format."""
+        return ""
+
     def _grow(self, characters: int) -> None:
         self._size += characters
         if self._size > MAX_ANSWER_CHARACTERS:
@@ -279,9 +284,12 @@ class Assembly:
 
 
 def _id(part: Mapping[str, Any]) -> str:
-    """Return the id in a part of a call, which some servers write as a number; empty if there is none."""
+    """Return the id in a part of a call, which some servers write as a number; empty if there is none.
+
+    Mistral writes the text `null` for none.
+    """
     id_ = part.get("id")
-    return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) else ""
+    return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) and id_ != "null" else ""
 
 
 _UNSEEN: Final = frozenset({"tool_calls", "reasoning_content", "reasoning"})
@@ -303,18 +311,19 @@ def _unseen_bytes(delta: Mapping[str, Any]) -> int:
     return size
 
 
-def whole(answer: Mapping[str, Any], provider: str) -> Completion:
-    """Return the completion in an answer that came in one piece.
+def whole(answer: Mapping[str, Any], provider: str, assembly: Assembly | None = None) -> Completion:
+    """Return the completion in an answer that came in one piece, built by `assembly`.
 
     Raises:
         ProviderError: the answer has no choice.
     """
+    assembly = assembly or Assembly(provider)
     if not answer.get("choices"):
+        assembly.take(answer)  # some vendors say here why
         raise ProviderError(f"{provider} answered without a choice.", provider=provider)
     choice = answer["choices"][0]
     message = choice.get("message") or {}
     calls = [{**call, "index": place} for place, call in enumerate(message.get("tool_calls") or ())]
-    assembly = Assembly(provider)
     assembly.take({**answer, "choices": [{**choice, "delta": {**message, "tool_calls": calls}}]})
     return assembly.finish(done=True)
 
@@ -324,10 +333,12 @@ def usage(reported_usage: Any) -> Usage:
     if not isinstance(reported_usage, Mapping):
         return Usage()
     details = reported_usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
     return Usage(
         count(reported_usage.get("prompt_tokens")),
         count(reported_usage.get("completion_tokens")),
-        count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+        # the second is DeepSeek's name
+        count(reported_usage.get("prompt_cache_hit_tokens") if cached is None else cached),
     )
 
 

@@ -264,6 +264,10 @@ class Assembly:
             raise self._strange("an event without a `type`") if not event.get("error") else self._failed(event)
         return ""
 
+    def rest(self) -> str:
+        """Return text that was held back until the end of the stream; there is none in this format."""
+        return ""
+
     def finish(self, *, done: bool) -> Completion:  # noqa: ARG002 - the mark is no end of this format
         """Return the completion.
 

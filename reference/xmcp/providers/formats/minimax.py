@@ -1,0 +1,235 @@
+"""What MiniMax's chat completions have besides OpenAI's, without I/O: what the model thinks, and codes of errors.
+
+MiniMax wants an answer back with all that the model thought. It is asked to write that apart from the text
+(`reasoning_split`); a server that does not know how writes it at the beginning of the text, in `<think>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from xmcp.chat.completions import Completion, VendorState
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.json_values import encode_json
+from xmcp.chat.messages import Message
+from xmcp.chat.sampler_config import SamplerConfig
+from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.untrusted_text import printable
+from xmcp.providers.base import Received
+from xmcp.providers.formats import chat_completions
+from xmcp.providers.formats.chat_shapes import can_be_written
+
+NAME: Final = "minimax"
+
+LEAST_TEMPERATURE: Final = 0.01
+MOST_TEMPERATURE: Final = 1.0
+
+
+def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sampler: SamplerConfig) -> bytes:
+    """Return the body of a streaming request.
+
+    Raises:
+        TypeError: the messages hold something that JSON cannot.
+    """
+    options = replace(sampler, extra_body={"reasoning_split": True, **(sampler.extra_body or {})})
+    if options.temperature is not None:
+        # MiniMax refuses what is outside, 0 included.
+        options = replace(options, temperature=min(max(options.temperature, LEAST_TEMPERATURE), MOST_TEMPERATURE))
+    return chat_completions.request_body(model, messages, tools, options, vendor=NAME)
+
+
+_CATEGORIES: Final[dict[int, ErrorCategory]] = {
+    1002: ErrorCategory.RATE_LIMIT,
+    1004: ErrorCategory.AUTH,
+    1008: ErrorCategory.BALANCE,
+    1026: ErrorCategory.CONTENT,
+    1027: ErrorCategory.CONTENT,
+    1039: ErrorCategory.RATE_LIMIT,
+    1041: ErrorCategory.RATE_LIMIT,
+    2045: ErrorCategory.RATE_LIMIT,
+    2049: ErrorCategory.AUTH,
+    2056: ErrorCategory.QUOTA,
+    **dict.fromkeys((1000, 1001, 1024, 1033), ErrorCategory.NETWORK),
+}
+"""Of the codes in `base_resp`, with which MiniMax refuses under the status of an answer."""
+
+
+def _check(chunk: Mapping[str, Any], provider: str) -> None:
+    facts = chunk.get("base_resp")
+    if not isinstance(facts, Mapping) or not isinstance(code := facts.get("status_code"), int) or code == 0:
+        return
+    said = facts.get("status_msg")
+    reason = printable(said[: chat_completions.MAX_REASON]) if isinstance(said, str) and said else "no reason given"
+    raise ProviderError(
+        f"{provider} refused the request: {reason} ({code})",
+        category=_CATEGORIES.get(code, ErrorCategory.UNKNOWN),
+        provider=provider,
+    )
+
+
+class Assembly(chat_completions.Assembly):
+    """Builds one completion as its chunks arrive; what the model thinks becomes its state."""
+
+    def __init__(self, provider: str, received: Received) -> None:
+        super().__init__(provider, received)
+        self._beside: list[str] = []
+        """`reasoning_content`."""
+        self._details: dict[Any, _Detail] = {}
+        self._tag = _ThinkTag()
+
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """Add one chunk; return the text in it, which is often empty.
+
+        Raises:
+            ProviderError: the answer grew above its limit (category `too_large`), or MiniMax refuses the request.
+        """
+        _check(chunk, self._provider)
+        text = super().take(chunk)
+        choices = chunk.get("choices")
+        delta = (choices[0].get("delta") or {}) if choices else {}
+        if isinstance(details := delta.get("reasoning_details"), list):
+            for detail in details:
+                self._take_detail(detail)
+        elif isinstance(thought := delta.get("reasoning_content"), str) and thought:
+            self._grow(len(thought))
+            self._beside.append(thought)
+        if not text:
+            return ""
+        said = self._tag.take(text)
+        self._received.bytes += max(0, len(text) - len(said))
+        return said
+
+    def finish(self, *, done: bool) -> Completion:
+        """Return the completion. `done`: the vendor marked the end of the stream (`[DONE]`).
+
+        Raises:
+            ProviderError: the stream broke off before a finish reason.
+        """
+        written = super().finish(done=done)
+        text = self._tag.text_of(written.text)
+        state: dict[str, Any] = {}
+        if self._details:
+            state["reasoning_details"] = [detail.whole() for detail in self._details.values()]
+        elif self._beside:
+            state["reasoning_content"] = "".join(self._beside)
+        elif text != written.text:
+            state["content"] = written.text
+        return replace(written, text=text, vendor_state=VendorState(NAME, state) if state else None)
+
+    def rest(self) -> str:
+        """Return the text that was held back, since it could have been the beginning of a tag."""
+        return self._tag.rest()
+
+    def _take_detail(self, detail: Any) -> None:
+        if not isinstance(detail, Mapping) or not can_be_written(detail):
+            return
+        key = detail.get("index")
+        if not isinstance(key, int):
+            key = str(detail.get("id"))
+        if key not in self._details:
+            self._grow(chat_completions.CALL_COUNTS_AS)
+            self._details[key] = _Detail()
+        size = self._details[key].take(detail)
+        self._received.bytes += size
+        self._grow(size)
+
+
+class _ThinkTag:
+    """Takes what stands in `<think>` at the beginning of a text out of it, piece by piece."""
+
+    def __init__(self) -> None:
+        self._held: str | None = ""
+        """What may be the beginning of a tag; `None`: the tag is over, or there is none."""
+        self._inside = False
+        self._after = False
+        self._released = 0
+
+    def take(self, piece: str) -> str:
+        """Return what of the piece, and of what was held back, is text."""
+        if self._held is None and not self._after:
+            return self._release(piece)
+        held, self._held = (self._held or "") + piece, ""
+        if not self._inside and not self._after:
+            begun = held.lstrip()
+            if not begun.startswith(_OPENING):
+                if _OPENING.startswith(begun):
+                    self._held = held
+                    return ""
+                self._held = None
+                return self._release(held)
+            self._inside, held = True, begun.removeprefix(_OPENING)
+        if self._inside:
+            _, closing, held_after = held.partition(_CLOSING)
+            if not closing:
+                self._held = held[1 - len(_CLOSING) :]
+                return ""
+            self._inside, self._after, held = False, True, held_after
+        self._held = None
+        text = held.lstrip()
+        self._after = not text
+        return self._release(text)
+
+    def rest(self) -> str:
+        """Return what is held back at the end of the text, and is no tag."""
+        held, self._held = self._held, None
+        return self._release(held) if held and not self._inside else ""
+
+    def text_of(self, written: str) -> str:
+        """Return the text that was released, given all that was written: its end."""
+        self.rest()
+        return written[len(written) - self._released :]
+
+    def _release(self, text: str) -> str:
+        self._released += len(text)
+        return text
+
+
+_OPENING: Final = "<think>"
+_CLOSING: Final = "</think>"
+
+
+class _Detail:
+    """One entry of `reasoning_details` as its parts arrive.
+
+    Each part has the text that is new, as the service does it, or all of it so far, as its documentation has it.
+    """
+
+    def __init__(self) -> None:
+        self._members: dict[str, Any] = {}
+        self._texts: list[str] = []
+        self._grows: bool | None = None
+        """Whether each part has all of the text so far; `None`: not known yet."""
+
+    def take(self, part: Mapping[str, Any]) -> int:
+        """Add a part; return its size in about bytes."""
+        size = 0
+        for name, value in part.items():
+            if name != "text" and value is not None and self._members.get(name) != value:
+                self._members[name] = value
+                size += len(encode_json(value))
+        text = part.get("text")
+        return size + self._take_text(text) if isinstance(text, str) and text else size
+
+    def _take_text(self, text: str) -> int:
+        last = self._texts[-1] if self._texts else ""
+        if self._grows is not False and last:
+            continued = text.startswith(last)
+            if continued and len(text) > len(last) >= _BY_CHANCE:
+                self._grows = True
+            elif self._grows is None and not continued:
+                self._grows = False
+            if self._grows:
+                self._texts = [text if continued else last + text]
+                return max(0, len(text) - len(last))
+        self._texts.append(text)
+        return len(text)
+
+    def whole(self) -> dict[str, Any]:
+        """Return the entry as MiniMax wants it back."""
+        return {**self._members, "text": "".join(self._texts)} if self._texts else self._members
+
+
+_BY_CHANCE: Final = 8
+"""A text of fewer characters can be repeated by chance at the beginning of the next part."""
