@@ -6,11 +6,13 @@ from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
+from xmcp.providers.anthropic import AnthropicProvider
 from xmcp.providers.base import LLMProvider, ModelRequest
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
+    "AnthropicProvider",
     "Completion",
     "ErrorCategory",
     "LLMProvider",

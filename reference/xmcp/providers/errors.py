@@ -10,13 +10,20 @@ from xmcp.chat.errors import ErrorCategory
 _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (
         ErrorCategory.CONTEXT,
-        re.compile(r"context_length|context.?window|maximum context|too many tokens|prompt is too long"),
+        re.compile(r"context_length|context.?window|context limit|maximum context|too many tokens|prompt is too long"),
     ),
     (ErrorCategory.BALANCE, re.compile(r"insufficient.balance|balance is too low|payment required")),
-    (ErrorCategory.QUOTA, re.compile(r"insufficient_quota|exceeded your current quota|billing|quota.exceeded")),
+    (
+        ErrorCategory.QUOTA,
+        re.compile(
+            r"insufficient_quota|exceeded your current quota|billing|quota.exceeded|spend.limit|api usage limits"
+        ),
+    ),
     (
         ErrorCategory.CONTENT,
-        re.compile(r"content_filter|content_policy|content management policy|responsibleai|safety system"),
+        re.compile(
+            r"content_filter|content filtering|content_policy|content management policy|responsibleai|safety system"
+        ),
     ),
 )
 """Vendors use several statuses for these, so the text is checked before the status. The first match counts."""

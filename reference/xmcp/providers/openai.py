@@ -40,10 +40,10 @@ think aloud for long; what a client keeps of it has its own limit (`chat_complet
 MAX_ERROR_BYTES: Final = 64 * 1024
 """What is read of an answer with the status of an error."""
 
-_PAGES: Final = ("text/html", "application/xhtml+xml")
+PAGES: Final = ("text/html", "application/xhtml+xml")
 """What a web server answers under an address that is not an API's."""
 
-_UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
+UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after `[DONE]` for the end of the answer: a connection that was read to its end can be reused."""
@@ -118,7 +118,7 @@ class OpenAIProvider:
         from xmcp import http_bodies
 
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in _PAGES:
+        if kind in PAGES:
             await response.aclose()
             address = without_secrets(str(response.url))
             message = f"{address} answers {kind}, which is not OpenAI's chat completions API."
@@ -197,7 +197,7 @@ class OpenAIProvider:
                 content=body,
                 cast_to=httpx2.Response,
                 # Ours has the header already; in the options it would cost the SDK time at each request.
-                options={} if self._client_is_ours else {"headers": _UNCOMPRESSED},
+                options={} if self._client_is_ours else {"headers": UNCOMPRESSED},
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
             )
@@ -233,7 +233,7 @@ class OpenAIProvider:
             from xmcp import http_transport
 
             http = openai.DefaultAsyncHttpxClient(
-                transport=http_transport.transport(), event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED
+                transport=http_transport.transport(), event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED
             )
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         return self._client
@@ -241,8 +241,8 @@ class OpenAIProvider:
     async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
         called = self._called
         assembly, done = chat_completions.Assembly(called, received), False
-        async with aclosing(_events(response)) as events:
-            async for event in events:
+        async with aclosing(events(response)) as arriving:
+            async for event in arriving:
                 if event.data == b"[DONE]":
                     done = True
                     break
@@ -254,7 +254,7 @@ class OpenAIProvider:
             if done:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(DRAIN_SECONDS):
-                        async for _ in events:
+                        async for _ in arriving:
                             pass
         yield assembly.finish(done=done)
 
@@ -285,7 +285,7 @@ class OpenAIProvider:
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
 
 
-async def _bound_errors(response: httpx2.Response) -> None:
+async def bound_errors(response: httpx2.Response) -> None:
     """Bound what the SDK reads of an error or a redirect, and have it decompress nothing; a response hook."""
     if response.status_code >= 300:
         from xmcp import http_bodies
@@ -295,7 +295,7 @@ async def _bound_errors(response: httpx2.Response) -> None:
         http_bodies.truncate(response, MAX_ERROR_BYTES)
 
 
-async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
+async def events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
     """Yield the events of a stream.
 
     Raises:

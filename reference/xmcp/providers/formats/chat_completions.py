@@ -103,6 +103,24 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         ProviderError: it is not JSON, not an object, has too many parts or a member of a wrong type, or the vendor
             reports an error in it.
     """
+    value = parse_object(data, provider)
+    if value.get("error"):
+        raise reported(value["error"], provider, status=None)
+    if fault := shape_fault(value):
+        raise ProviderError(
+            f"{provider} answered with something that is not a chat completion: {fault}. Check the service behind the "
+            "base URL.",
+            provider=provider,
+        )
+    return value
+
+
+def parse_object(data: bytes, provider: str) -> dict[str, Any]:
+    """Return a JSON object that a vendor sent.
+
+    Raises:
+        ProviderError: it is not JSON, not an object, or has too many parts.
+    """
     if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
         raise too_large(provider)
     try:
@@ -114,14 +132,6 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         ) from exc
     if not isinstance(value, dict):
         raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
-    if value.get("error"):
-        raise reported(value["error"], provider, status=None)
-    if fault := shape_fault(value):
-        raise ProviderError(
-            f"{provider} answered with something that is not a chat completion: {fault}. Check the service behind the "
-            "base URL.",
-            provider=provider,
-        )
     return value
 
 
@@ -315,9 +325,9 @@ def usage(reported_usage: Any) -> Usage:
         return Usage()
     details = reported_usage.get("prompt_tokens_details")
     return Usage(
-        _count(reported_usage.get("prompt_tokens")),
-        _count(reported_usage.get("completion_tokens")),
-        _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+        count(reported_usage.get("prompt_tokens")),
+        count(reported_usage.get("completion_tokens")),
+        count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
     )
 
 
@@ -325,7 +335,7 @@ _MAX_COUNT: Final = 2**53
 """No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
 
 
-def _count(value: Any) -> int | None:
+def count(value: Any) -> int | None:
     """Return a count as the server wrote it; `None` if it is not a count."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT else None
 
