@@ -286,12 +286,14 @@ def _answer(text: str, calls: list[Block], layout: list[Block]) -> list[Block]:
     at, placed = 0, []
     for one in layout:
         match one:
-            case {"type": "text", "characters": int(size)}:
+            case {"type": "text", "characters": int(size)} if size >= 0:
                 blocks += _texts(text[at : at + size])
                 at += size
             case {"type": "tool_use", "call": int(place)} if 0 <= place < len(calls):
                 blocks.append(calls[place])
                 placed.append(place)
+            case {"type": "text" | "tool_use"}:
+                placed.append(len(calls))  # no call has this place
             case _:
                 blocks.append(one)
     if at == len(text) and placed == list(range(len(calls))):
