@@ -39,7 +39,8 @@ HIDDEN = {"type": "redacted_thinking", "data": "EmwKAhgB+encrypted"}
 
 @pytest.fixture
 async def vendor() -> AsyncIterator[AnthropicMessages]:
-    async with AnthropicMessages() as stand_in:
+    stand_in = AnthropicMessages()
+    async with stand_in:
         yield stand_in
 
 
@@ -64,7 +65,8 @@ def turn(completion: Completion, *results: Any) -> list[Any]:
     assistant, *told = turn_messages(completion.text, completion.tool_calls, [""] * len(results))
     kept = [with_vendor_state(assistant, completion.vendor_state)]
     kept += [{**message, "content": result} for message, result in zip(told, results, strict=True)]
-    return json.loads(json.dumps(kept))
+    stored: list[Any] = json.loads(json.dumps(kept))
+    return stored
 
 
 # ---- thinking

@@ -66,7 +66,7 @@ _REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"
 class AnthropicMessages(StandIn):
     """Anthropic, as a `Vendor` of the contract."""
 
-    models = (MODEL, "claude-haiku-4-5")
+    models: tuple[str, ...] = (MODEL, "claude-haiku-4-5")
     lacks: frozenset[Feature] = frozenset({"sampling"})
 
     def make(self, url: str) -> LLMProvider:
@@ -138,7 +138,7 @@ class AnthropicMessages(StandIn):
     malformed: tuple[Raw, ...] = (
         *(
             Raw(why, json.dumps(answer).encode())
-            for why, answer in {
+            for why, answer in {  # in one piece
                 "no content": {"type": "message", "stop_reason": "end_turn"},
                 "a content that is a text": {"type": "message", "content": "ok", "stop_reason": "end_turn"},
                 "blocks that are texts": {"content": ["ok"]},
@@ -152,7 +152,7 @@ class AnthropicMessages(StandIn):
             }.items()
         ),
         *(
-            Raw(why, event(data, str(data["type"])), "text/event-stream")
+            Raw(why, event(data), "text/event-stream")
             for why, data in {
                 "a message that is a text": {"type": "message_start", "message": "ok"},
                 "a delta of no block": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta"}},
@@ -176,7 +176,7 @@ def error(kind: str, message: str, code: str | None = None) -> dict[str, Any]:
 
 def message_start(usage: dict[str, Any] | None = None) -> bytes:
     """Return the first event of a stream."""
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_01",
         "type": "message",
         "role": "assistant",

@@ -17,7 +17,7 @@ import orjson
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.json_values import encode_json
+from xmcp.chat.json_values import containers, encode_json
 from xmcp.chat.messages import Message, text_of
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
@@ -25,7 +25,7 @@ from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.formats import chat_completions
-from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, too_large
+from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, MAX_CONTAINERS, too_large
 from xmcp.providers.formats.chat_shapes import can_be_written
 
 VENDOR: Final = "anthropic"
@@ -311,7 +311,15 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
     Raises:
         ProviderError: it is not a JSON object or has too many parts, or the vendor reports an error in it.
     """
-    value = chat_completions.parse_object(data, provider)
+    if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
+        raise too_large(provider)
+    try:
+        value = chat_completions.loads(data)
+    except (ValueError, RecursionError) as exc:
+        message = f"{provider} answered with something that is not JSON: check the base URL and the service behind it."
+        raise ProviderError(message, provider=provider) from exc
+    if not isinstance(value, dict):
+        raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     if value.get("error"):
         raise reported(value, provider, status=None)
     return value

@@ -103,7 +103,17 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         ProviderError: it is not JSON, not an object, has too many parts or a member of a wrong type, or the vendor
             reports an error in it.
     """
-    value = parse_object(data, provider)
+    if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
+        raise too_large(provider)
+    try:
+        value = loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise ProviderError(
+            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
+            provider=provider,
+        ) from exc
+    if not isinstance(value, dict):
+        raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     if value.get("error"):
         raise reported(value["error"], provider, status=None)
     if fault := shape_fault(value):
@@ -112,26 +122,6 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
             "base URL.",
             provider=provider,
         )
-    return value
-
-
-def parse_object(data: bytes, provider: str) -> dict[str, Any]:
-    """Return a JSON object that a vendor sent.
-
-    Raises:
-        ProviderError: it is not JSON, not an object, or has too many parts.
-    """
-    if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
-        raise too_large(provider)
-    try:
-        value = _loads(data)
-    except (ValueError, RecursionError) as exc:
-        raise ProviderError(
-            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
-            provider=provider,
-        ) from exc
-    if not isinstance(value, dict):
-        raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     return value
 
 
@@ -349,7 +339,12 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def _loads(data: bytes) -> Any:
+def loads(data: bytes) -> Any:
+    """Return the value of JSON that a vendor sent.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON, or nested too deeply.
+    """
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
