@@ -139,6 +139,14 @@ async def test_a_search_of_the_vendor_goes_back_with_its_result(vendor: Anthropi
     assert blocks == [{**search, "input": {"query": "xmcp"}}, found, {"type": "text", "text": "Found."}]
 
 
+@pytest.mark.parametrize("text", ["", "ok"])
+def test_no_answer_ends_with_thinking(text: str) -> None:
+    layout = [THOUGHT, {"type": "text", "characters": len(text)}, HIDDEN, THOUGHT]
+    message = with_vendor_state({"role": "assistant", "content": text}, VendorState("anthropic", layout))
+    sent = written([*HELLO, message, *HELLO])["messages"]
+    assert [one["content"] for one in sent[1:-1]] == ([[THOUGHT, {"type": "text", "text": "ok"}]] if text else [])
+
+
 @pytest.mark.parametrize("state", [None, "x", 7, {"type": "text"}, [1], [{"kind": "text"}], [{"type": 7}]])
 def test_a_state_that_is_none_is_left_out(state: Any) -> None:
     message = with_vendor_state({"role": "assistant", "content": "ok"}, VendorState("anthropic", state))
@@ -213,13 +221,17 @@ def test_pictures_by_address_and_by_value() -> None:
 
 
 def test_large_integers_in_arguments_keep_their_value_and_unreadable_ones_are_none() -> None:
-    calls = [ToolCall("t1", "add", f'{{"a": {2**70}}}'), ToolCall("t2", "add", "{oops"), ToolCall("t3", "add", "[1]")]
+    calls = [
+        ToolCall("t1", "add", f'{{"a": {2**70 + 1}}}'),
+        ToolCall("t2", "add", "{oops"),
+        ToolCall("t3", "add", "[1]"),
+    ]
     message = {
         "role": "assistant",
         "tool_calls": [{"id": one.id, "function": {"name": one.name, "arguments": one.arguments}} for one in calls],
     }
     sent = written([*HELLO, message])["messages"][1]["content"]
-    assert [use["input"] for use in sent] == [{"a": 2**70}, {}, {}]
+    assert [use["input"] for use in sent] == [{"a": 2**70 + 1}, {}, {}]
 
 
 def test_a_history_is_not_changed_and_tools_are_written_once() -> None:
@@ -318,7 +330,7 @@ def test_a_call_is_forced_without_thinking_and_only_where_it_can_be(
 
 
 def test_thinking_whose_prefix_has_changed_is_dropped_by_the_models_that_would_refuse_it() -> None:
-    message = with_vendor_state({"role": "assistant", "content": ""}, VendorState("anthropic", [THOUGHT]))
+    message = with_vendor_state({"role": "assistant", "content": "ok"}, VendorState("anthropic", [THOUGHT]))
     history = [*HELLO, message, *HELLO]
     body = written(history, model="claude-sonnet-5-5")
     assert body["thinking"] == {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
@@ -328,7 +340,7 @@ def test_thinking_whose_prefix_has_changed_is_dropped_by_the_models_that_would_r
 
 
 async def test_the_beta_stands_in_the_header(vendor: AnthropicMessages) -> None:
-    message = with_vendor_state({"role": "assistant", "content": ""}, VendorState("anthropic", [THOUGHT]))
+    message = with_vendor_state({"role": "assistant", "content": "ok"}, VendorState("anthropic", [THOUGHT]))
     await ask(vendor, [*HELLO, message, *HELLO], model="claude-sonnet-5-5")
     assert vendor.headers[0]["anthropic-beta"] == form.BINDING_BETA
     assert vendor.headers[0]["accept-encoding"] == "identity"
@@ -472,6 +484,23 @@ async def test_the_vendor_is_asked_again_when_it_is_overloaded(vendor: Anthropic
     overloaded = Raw("", json.dumps(said.error("overloaded_error", "Overloaded")).encode(), status=529)
     vendor.answers(overloaded, Answer("ok"))
     assert (await ask(vendor))[1].text == "ok"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": ["hello"]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
+        {"role": "user", "content": [{"type": "text", "text": {1}}]},
+        {"role": "assistant", "tool_calls": [{"id": "t1", "function": {"name": "add", "arguments": {1}}}]},
+        {"content": "hello"},
+    ],
+)
+async def test_messages_of_another_form_are_refused(vendor: AnthropicMessages, message: Any) -> None:
+    with pytest.raises(ProviderError, match="cannot be written") as caught:
+        await ask(vendor, [message])
+    assert caught.value.category is ErrorCategory.CONTENT
+    assert not vendor.asked
 
 
 async def test_the_page_of_a_proxy_is_not_shown(vendor: AnthropicMessages) -> None:

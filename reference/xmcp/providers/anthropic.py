@@ -166,8 +166,8 @@ class AnthropicProvider:
 
         try:
             written = anthropic_messages.write(model, request.messages, request.tools, request.sampler, self.name)
-        except TypeError as exc:
-            message = f"The messages cannot be written as JSON: {exc}."
+        except (AttributeError, KeyError, TypeError) as exc:
+            message = f"The messages cannot be written as Anthropic's ({type(exc).__name__}: {exc})."
             raise self._error(message, ErrorCategory.CONTENT, model) from exc
         # Ours has the first header already; options cost the SDK time at each request.
         headers = {} if self._client_is_ours else dict(UNCOMPRESSED)

@@ -141,6 +141,7 @@ class AnthropicMessages(StandIn):
             for why, answer in {  # in one piece
                 "no content": {"type": "message", "stop_reason": "end_turn"},
                 "a content that is a text": {"type": "message", "content": "ok", "stop_reason": "end_turn"},
+                "a number as the content": {"content": 7},
                 "blocks that are texts": {"content": ["ok"]},
                 "a number as a text": {"content": [{"type": "text", "text": 7}]},
                 "a number as the name of a tool": {
@@ -231,6 +232,8 @@ def _conversation(messages: list[Any]) -> list[Said]:
     for place, message in enumerate(messages):
         assert message["role"] == ("assistant" if place % 2 else "user"), "the roles alternate"
         assert message["content"], "no message is empty"
+        last = message["content"][-1]["type"]
+        assert last not in ("thinking", "redacted_thinking"), "The final block in an assistant message cannot be that."
         results = [one for one in message["content"] if one["type"] == "tool_result"]
         assert [one["tool_use_id"] for one in results] == open_ids, "each call has its result in the next message"
         assert message["content"][: len(results)] == results, "results come before everything else"

@@ -53,7 +53,7 @@ def write(
     """Return a request.
 
     Raises:
-        TypeError: the messages hold something that JSON cannot.
+        AttributeError, KeyError, TypeError: the messages are not of the chat format, or hold what JSON cannot.
     """
     system, turns, signed = _turns(messages, vendor)
     members: dict[str, Any] = {
@@ -176,7 +176,7 @@ def _goes_on_without_thinking(turns: Sequence[Block]) -> bool:
     """Return whether the turn that goes on began without thinking, as one of another vendor: now it cannot be asked."""
     if len(turns) < 2 or turns[-1]["content"][0]["type"] != "tool_result":
         return False
-    return turns[-2]["content"][0]["type"] not in ("thinking", "redacted_thinking")
+    return turns[-2]["content"][0]["type"] not in _THOUGHTS
 
 
 # ---- messages
@@ -258,15 +258,21 @@ def _call(call: Mapping[str, Any]) -> Block:
     function = call["function"]
     arguments = function.get("arguments") or ""
     try:
-        read = orjson.loads(arguments)
+        if _LONG_NUMBER.search(arguments):  # of which orjson makes a float
+            read: Any = parse_arguments(arguments)
+        else:
+            read = orjson.loads(arguments)
     except orjson.JSONDecodeError:
-        read = parse_arguments(arguments)  # reads integers of any size
+        read = None
     return {
         "type": "tool_use",
         "id": call["id"],
         "name": function["name"],
         "input": read if isinstance(read, dict) else {},
     }
+
+
+_LONG_NUMBER: Final = re.compile(r"\d{19}")
 
 
 def _layout(state: Any) -> list[Block]:
@@ -296,10 +302,15 @@ def _answer(text: str, calls: list[Block], layout: list[Block]) -> list[Block]:
                 placed.append(len(calls))  # no call has this place
             case _:
                 blocks.append(one)
-    if at == len(text) and placed == list(range(len(calls))):
-        return blocks
-    kept = [one for one in layout if one["type"] not in ("text", "tool_use")]
-    return [*kept, *_texts(text), *calls]
+    if at != len(text) or placed != list(range(len(calls))):
+        kept = [one for one in layout if one["type"] not in ("text", "tool_use")]
+        blocks = [*kept, *_texts(text), *calls]
+    while blocks and blocks[-1]["type"] in _THOUGHTS:
+        blocks.pop()  # the vendor refuses an answer that ends so
+    return blocks
+
+
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
 
 
 # ---- answers
