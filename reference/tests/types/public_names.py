@@ -69,6 +69,7 @@ from xmcp.client import (
     UsageRecord,
 )
 from xmcp.providers import (
+    AnthropicProvider,
     Completion,
     DeepSeekProvider,
     ErrorCategory,
@@ -260,6 +261,7 @@ providers: list[LLMProvider] = [
     Echo(),
     OpenAIProvider("sk-1", model="gpt-4o"),
     OpenAIResponsesProvider("sk-1", model="gpt-5"),
+    AnthropicProvider("k", model="claude-opus-5"),
     GeminiProvider("k", model="gemini-3.8-flash"),
     MistralProvider("k", model="mistral-small-latest"),
     DeepSeekProvider("k", model="deepseek-v4-pro"),

@@ -6,6 +6,7 @@ from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
+from xmcp.providers.anthropic import AnthropicProvider
 from xmcp.providers.base import LLMProvider, ModelRequest
 from xmcp.providers.deepseek import DeepSeekProvider
 from xmcp.providers.gemini import GeminiProvider
@@ -17,6 +18,7 @@ from xmcp.providers.openai_responses import OpenAIResponsesProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
+    "AnthropicProvider",
     "Completion",
     "DeepSeekProvider",
     "ErrorCategory",

@@ -11,7 +11,7 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (
         ErrorCategory.CONTEXT,
         re.compile(
-            r"context_length|context.?window|maximum context|too many tokens|prompt is too long"
+            r"context_length|context.?window|context limit|maximum context|too many tokens|prompt is too long"
             r"|token count.{0,40} exceeds"
         ),
     ),
@@ -23,13 +23,14 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
         ErrorCategory.QUOTA,
         re.compile(
             r"insufficient_quota|exceeded your current quota|billing|quota.exceeded|usage limit (?:reached|exceeded)"
+            r"|spend.limit|api usage limits"
         ),
     ),
     (
         ErrorCategory.CONTENT,
         re.compile(
-            r"content_filter|content_policy|content management policy|responsibleai|safety system|guardrail"
-            r"|bio_policy|policy_violation|usage polic|content exists risk|new_sensitive"
+            r"content_filter|content filtering|content_policy|content management policy|responsibleai|safety system"
+            r"|guardrail|bio_policy|policy_violation|usage polic|content exists risk|new_sensitive"
         ),
     ),
 )

@@ -41,10 +41,10 @@ think aloud for long; what a client keeps of it has its own limit (`chat_complet
 MAX_ERROR_BYTES: Final = 64 * 1024
 """What is read of an answer with the status of an error."""
 
-_PAGES: Final = ("text/html", "application/xhtml+xml")
+PAGES: Final = ("text/html", "application/xhtml+xml")
 """What a web server answers under an address that is not an API's."""
 
-_UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
+UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after the last event for the end of the answer: a connection that was read to its end can be reused."""
@@ -206,7 +206,7 @@ class OpenAISDKProvider(ABC):
         from xmcp import http_bodies
 
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in _PAGES:
+        if kind in PAGES:
             await response.aclose()
             address = without_secrets(str(response.url))
             message = f"{address} answers {kind}, which is not {self._api}."
@@ -281,7 +281,7 @@ class OpenAISDKProvider(ABC):
                 content=body,
                 cast_to=httpx2.Response,
                 # Ours has the header already; in the options it would cost the SDK time at each request.
-                options={} if self._client_is_ours else {"headers": _UNCOMPRESSED},
+                options={} if self._client_is_ours else {"headers": UNCOMPRESSED},
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
             )
@@ -326,7 +326,7 @@ class OpenAISDKProvider(ABC):
             from xmcp import http_transport
 
             http = openai.DefaultAsyncHttpxClient(
-                transport=http_transport.transport(), event_hooks={"response": [bound_errors]}, headers=_UNCOMPRESSED
+                transport=http_transport.transport(), event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED
             )
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
             if self.default_url:  # another vendor has no use for them, and they are not its business
