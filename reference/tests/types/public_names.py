@@ -71,6 +71,7 @@ from xmcp.client import (
 from xmcp.providers import (
     Completion,
     ErrorCategory,
+    GeminiCLIProvider,
     LLMProvider,
     Message,
     ModelRequest,
@@ -253,6 +254,7 @@ def scripted(messages: list[Message], tools: list[Mapping[str, Any]]) -> Turn:
 
 providers: list[LLMProvider] = [
     Echo(),
+    GeminiCLIProvider("gemini", model="gemini-2.5-pro"),
     OpenAIProvider("sk-1", model="gpt-4o"),
     OpenAIResponsesProvider("sk-1", model="gpt-5"),
     ScriptedProvider(scripted),

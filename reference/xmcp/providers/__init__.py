@@ -7,6 +7,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.gemini_cli import GeminiCLIProvider
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.openai_responses import OpenAIResponsesProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
@@ -14,6 +15,7 @@ from xmcp.providers.scripted import ScriptedProvider, Turn
 __all__ = [
     "Completion",
     "ErrorCategory",
+    "GeminiCLIProvider",
     "LLMProvider",
     "Message",
     "ModelRequest",
