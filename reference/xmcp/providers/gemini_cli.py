@@ -174,11 +174,11 @@ class GeminiCLIProvider:
             raise self._error(large.message, large.category, model, began=True) from None
         except TimeoutError:
             message = f"{self.executable!r} wrote nothing for {self.timeout:g} s and was ended."
-            error = self._error(message, ErrorCategory.NETWORK, model, began=assembly.began)
+            error = self._error(message, ErrorCategory.NETWORK, model, began=assembly.spoke)
             error.unanswered = True
             raise error from None
         except ProviderError as exc:
-            raise self._error(exc.message, exc.category, model, exc.status, began=assembly.began) from None
+            raise self._error(exc.message, exc.category, model, exc.status, began=assembly.spoke) from None
         finally:
             for task in aside:
                 task.cancel()

@@ -92,6 +92,11 @@ class Assembly:
         """Lines that are no events, until there is an event."""
         self._error = ""
 
+    @property
+    def spoke(self) -> bool:
+        """Whether some of the answer has arrived."""
+        return bool(self._said)
+
     def take(self, line: bytes) -> str:
         """Add a line; return the text in it, which is often empty.
 
