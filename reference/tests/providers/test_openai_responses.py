@@ -388,6 +388,13 @@ def test_items_count_once_however_often_the_vendor_says_them() -> None:
         assert completion.vendor_state == items_of(*items).vendor_state
 
 
+def test_what_was_begun_and_not_said_to_be_complete_is_taken_from_the_end() -> None:
+    begun = {"type": "response.output_item.added", "output_index": 0, "item": {**call(CALLS[0]), "arguments": ""}}
+    piece = {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": '{"a"'}
+    _, completion = assembled([begun, piece, events(call(CALLS[0]))[-1]])
+    assert completion.tool_calls == CALLS[:1]
+
+
 def test_a_refusal_of_the_model_is_text() -> None:
     part = {"type": "response.refusal.delta", "output_index": 0, "content_index": 0, "delta": "I must not."}
     pieces, completion = assembled([part, *events()])
@@ -499,6 +506,26 @@ async def test_a_connection_is_used_again(chat_server: Any, provider: OpenAIResp
     assert (len(chat_server.requests), chat_server.connections) == (3, 1)
 
 
+async def test_a_connection_whose_last_bytes_come_late_is_used_again(
+    chat_server: Any, provider: OpenAIResponsesProvider
+) -> None:
+    gate = asyncio.Event()
+    chat_server.replies = [Reply([*streamed(Answer("ok")).pieces, gate])]
+    asyncio.get_running_loop().call_later(0.2, gate.set)
+    for _ in range(2):
+        await ask(provider)
+    assert chat_server.connections == 1
+
+
+async def test_nobody_waits_for_the_end_of_a_stream_after_the_last_event(
+    chat_server: Any, provider: OpenAIResponsesProvider
+) -> None:
+    never = asyncio.Event()
+    chat_server.replies = [Reply([*streamed(Answer("ok")).pieces, never])]
+    async with asyncio.timeout(30):
+        assert (await ask(provider))[1].text == "ok"
+
+
 async def test_a_server_may_end_with_done(chat_server: Any, provider: OpenAIResponsesProvider) -> None:
     reply = streamed(Answer("ok"))
     chat_server.replies = [Reply([*reply.pieces, b"data: [DONE]\n\n"])]
@@ -556,6 +583,12 @@ async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(
     with pytest.raises(ProviderError, match="too large to be read") as caught:
         await ask(provider)
     assert caught.value.category is ErrorCategory.TOO_LARGE
+
+
+def test_what_is_said_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses, "MAX_ANSWER_CHARACTERS", 12_000)
+    answer = Answer("x" * 4000, (ToolCall("c", "add", json.dumps({"a": "x" * 4000})),), "tool_calls")
+    assert assembled(list(stand_in.events(answer)))[1].tool_calls == answer.calls
 
 
 def test_any_number_of_items_is_bounded() -> None:

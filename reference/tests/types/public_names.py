@@ -73,6 +73,7 @@ from xmcp.providers import (
     Completion,
     DeepSeekProvider,
     ErrorCategory,
+    GeminiCLIProvider,
     GeminiProvider,
     LLMProvider,
     LocalProvider,
@@ -259,6 +260,7 @@ def scripted(messages: list[Message], tools: list[Mapping[str, Any]]) -> Turn:
 
 providers: list[LLMProvider] = [
     Echo(),
+    GeminiCLIProvider("gemini", model="gemini-2.5-pro"),
     OpenAIProvider("sk-1", model="gpt-4o"),
     OpenAIResponsesProvider("sk-1", model="gpt-5"),
     AnthropicProvider("k", model="claude-opus-5"),

@@ -10,6 +10,7 @@ from xmcp.providers.anthropic import AnthropicProvider
 from xmcp.providers.base import LLMProvider, ModelRequest
 from xmcp.providers.deepseek import DeepSeekProvider
 from xmcp.providers.gemini import GeminiProvider
+from xmcp.providers.gemini_cli import GeminiCLIProvider
 from xmcp.providers.local import LocalProvider
 from xmcp.providers.minimax import MiniMaxProvider
 from xmcp.providers.mistral import MistralProvider
@@ -22,6 +23,7 @@ __all__ = [
     "Completion",
     "DeepSeekProvider",
     "ErrorCategory",
+    "GeminiCLIProvider",
     "GeminiProvider",
     "LLMProvider",
     "LocalProvider",

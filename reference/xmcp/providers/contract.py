@@ -44,6 +44,7 @@ Feature: TypeAlias = Literal[
     "ids",
     "images",
     "images_in_results",
+    "length",
     "max_tokens",
     "models",
     "reasoning",
@@ -55,9 +56,9 @@ Feature: TypeAlias = Literal[
 ]
 """What a vendor can lack.
 
-`ids`: calls have ids of the vendor, by which results are found; `refusals`: it answers over HTTP; `streams`: it answers
-piece by piece; `reasoning`: it wants something back with an earlier answer, such as a signature; `sampling`: it takes
-`temperature` and `top_p`; `max_tokens`, `stop`: it takes this option.
+`ids`: calls have ids of the vendor, by which results are found; `length`: it says that it cut an answer; `refusals`: it
+answers over HTTP; `streams`: it answers piece by piece; `reasoning`: it wants something back with an earlier answer,
+such as a signature; `sampling`: it takes `temperature` and `top_p`; `max_tokens`, `stop`: it takes this option.
 """
 
 
@@ -262,7 +263,7 @@ class ProviderContract:
         pieces, completion = await ask(vendor)
         assert (pieces, completion.text, completion.tool_calls) == ([], "", ())
 
-    @_with_vendor()
+    @_with_vendor("length")
     async def test_an_answer_that_is_cut_says_so(self, vendor: Vendor) -> None:
         vendor.answers(Answer("half an ans", finish_reason="length"))
         _, completion = await ask(vendor)
