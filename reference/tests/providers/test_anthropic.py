@@ -153,6 +153,11 @@ def test_a_state_that_is_none_is_left_out(state: Any) -> None:
     assert written([*HELLO, message])["messages"][1]["content"] == [{"type": "text", "text": "ok"}]
 
 
+def test_a_state_of_another_vendor_is_left_out_even_if_it_looks_like_one_of_this() -> None:
+    message = with_vendor_state({"role": "assistant", "content": "ok"}, VendorState("another", [THOUGHT]))
+    assert written([*HELLO, message])["messages"][1]["content"] == [{"type": "text", "text": "ok"}]
+
+
 @pytest.mark.parametrize("more", [{"type": "tool_use", "call": 5}, {"type": "tool_use"}, {"type": "text"}])
 def test_a_place_that_nothing_has_is_no_place(more: dict[str, Any]) -> None:
     layout = [THOUGHT, {"type": "text", "characters": 2}, more]
