@@ -516,6 +516,13 @@ async def test_the_page_of_a_proxy_is_not_shown(vendor: AnthropicMessages) -> No
     assert "Sign in" not in caught.value.message
 
 
+async def test_a_page_is_called_one(vendor: AnthropicMessages) -> None:
+    vendor.answers(Raw("", b"<html>Sign in</html>", "text/html"))
+    with pytest.raises(ProviderError, match="answers text/html, which is not Anthropic's Messages API") as caught:
+        await ask(vendor)
+    assert caught.value.category is ErrorCategory.UNKNOWN
+
+
 async def test_nobody_listens() -> None:
     client = anthropic.AsyncAnthropic(api_key=SECRET, base_url="http://127.0.0.1:9", max_retries=0)
     async with client:
