@@ -153,6 +153,11 @@ def test_a_state_that_is_none_is_left_out(state: Any) -> None:
     assert written([*HELLO, message])["messages"][1]["content"] == [{"type": "text", "text": "ok"}]
 
 
+def test_a_state_of_another_vendor_is_left_out_even_if_it_looks_like_one_of_this() -> None:
+    message = with_vendor_state({"role": "assistant", "content": "ok"}, VendorState("another", [THOUGHT]))
+    assert written([*HELLO, message])["messages"][1]["content"] == [{"type": "text", "text": "ok"}]
+
+
 @pytest.mark.parametrize("more", [{"type": "tool_use", "call": 5}, {"type": "tool_use"}, {"type": "text"}])
 def test_a_place_that_nothing_has_is_no_place(more: dict[str, Any]) -> None:
     layout = [THOUGHT, {"type": "text", "characters": 2}, more]
@@ -509,6 +514,13 @@ async def test_the_page_of_a_proxy_is_not_shown(vendor: AnthropicMessages) -> No
         await ask(vendor)
     assert (caught.value.category, caught.value.status) == (ErrorCategory.AUTH, 403)
     assert "Sign in" not in caught.value.message
+
+
+async def test_a_page_is_called_one(vendor: AnthropicMessages) -> None:
+    vendor.answers(Raw("", b"<html>Sign in</html>", "text/html"))
+    with pytest.raises(ProviderError, match="answers text/html, which is not Anthropic's Messages API") as caught:
+        await ask(vendor)
+    assert caught.value.category is ErrorCategory.UNKNOWN
 
 
 async def test_nobody_listens() -> None:
