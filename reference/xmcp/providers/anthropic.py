@@ -10,12 +10,14 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.providers.base import ModelRequest, Received
 from xmcp.providers.errors import redact, without_frames
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 """The model if neither the request nor the provider names one."""
+
+MAX_MODELS: Final = 10_000
+"""Maximum number of models that are read of a list."""
 
 _ANTHROPIC: Final = "api.anthropic.com"
 
@@ -69,9 +74,11 @@ class AnthropicProvider:
         self.model = model or DEFAULT_MODEL
         self._client = client
         self._client_is_ours = client is None
-        self._base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
-        key = api_key or os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("ANTHROPIC_AUTH_TOKEN")
-        self._api_key = key or ("none" if self._base_url else None)
+        address = base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
+        self._base_url = address.rstrip("/").removesuffix("/v1") if address else None
+        keys = (api_key, os.environ.get("ANTHROPIC_API_KEY"), os.environ.get("ANTHROPIC_AUTH_TOKEN"))
+        known = ((key or "").strip() for key in keys)  # one that comes from a file often ends with a line break
+        self._api_key = next(filter(None, known), "none" if self._base_url else None)
         if self._base_url and not self._base_url.startswith(("http://", "https://")):
             shown = without_secrets(f"http://{self._base_url}")
             raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
@@ -143,7 +150,14 @@ class AnthropicProvider:
         import anthropic
 
         try:
-            return sorted([str(model.id) async for model in client.models.list()])
+            names: set[str] = set()
+            async for model in client.models.list(limit=1000):
+                if not isinstance(model.id, str):  # the SDK checks no types
+                    raise TypeError
+                names.add(model.id)
+                if len(names) == MAX_MODELS:
+                    break
+            return sorted(names)
         except anthropic.APIStatusError as exc:
             raise self._status_error(exc, self.model) from None
         except anthropic.AnthropicError as exc:
@@ -165,7 +179,8 @@ class AnthropicProvider:
         import httpx2
 
         try:
-            written = anthropic_messages.write(model, request.messages, request.tools, request.sampler, self.name)
+            sampler = _with_strict_schema(request.sampler)
+            written = anthropic_messages.write(model, request.messages, request.tools, sampler, self.name)
         except (AttributeError, KeyError, TypeError) as exc:
             message = f"The messages cannot be written as Anthropic's ({type(exc).__name__}: {exc})."
             raise self._error(message, ErrorCategory.CONTENT, model) from exc
@@ -189,6 +204,8 @@ class AnthropicProvider:
             raise self._status_error(exc, model) from None
         except anthropic.AnthropicError as exc:
             raise self._failure(exc, model) from without_frames(exc)
+        except TypeError as exc:  # the caller's client has no key
+            raise self._error(f"{self.name}: {exc}", ErrorCategory.AUTH, model) from without_frames(exc)
 
     def _failure(self, exc: AnthropicError, model: str) -> ProviderError:
         """Return what an exception of the SDK means that has no status of the vendor."""
@@ -267,3 +284,18 @@ class AnthropicProvider:
     ) -> ProviderError:
         safe = redact(message, self._api_key if self._api_key != "none" else None)
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
+
+
+def _with_strict_schema(sampler: SamplerConfig) -> SamplerConfig:
+    """Return the options with the schema of the answer in the form that the vendor takes, where the SDK knows one.
+
+    It allows no members that are not named, and makes constraints that the vendor refuses a part of the description.
+    """
+    if sampler.response_format is None:
+        return sampler
+    import anthropic
+
+    try:
+        return replace(sampler, response_format=anthropic.transform_schema(dict(sampler.response_format)))
+    except (ValueError, TypeError, AttributeError, AssertionError):
+        return sampler  # the vendor says what is wrong with it, if anything is

@@ -64,12 +64,13 @@ def write(
     }
     if system:
         members["system"] = system
-    if sampler.stop:
-        members["stop_sequences"] = list(sampler.stop)
+    # The vendor refuses white space.
+    if stops := [stop for stop in sampler.stop or () if stop.strip()]:
+        members["stop_sequences"] = stops
     known = _version(model)
     choice = sampler.tool_choice if tools.tools else None
     forced = choice not in (None, "auto", "none")
-    if forced and known.number >= _NO_FORCE:
+    if forced and known.number >= _NO_FORCE and known.family != "haiku":
         choice, forced = None, False
     if choice is not None:
         members["tool_choice"] = _CHOICES.get(choice) or {"type": "tool", "name": choice}
@@ -79,7 +80,7 @@ def write(
     if output:
         members["output_config"] = output
     beta = None
-    if signed and known.number >= _BOUND and thinking in (None, _ADAPTIVE):
+    if signed and known.number >= _BOUND and known.family != "haiku" and thinking in (None, _ADAPTIVE):
         # Otherwise a chat ends with status 400 as soon as its tools or its instructions change.
         thinking = {**_ADAPTIVE, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
         beta = BINDING_BETA
@@ -107,7 +108,7 @@ def _tools(tools: ToolSchemas) -> bytes:
                 {
                     "name": one["name"],
                     **({"description": one["description"]} if one.get("description") else {}),
-                    "input_schema": one.get("parameters") or {"type": "object"},
+                    "input_schema": {"type": "object", **(one.get("parameters") or {})},
                 }
                 for one in functions
             ]
@@ -157,10 +158,11 @@ def _thinking(
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """Return the members `thinking` and `output_config` for an effort. A forced call excludes thinking."""
     if known.number < _ADAPTS:
-        budget = min(_BUDGETS.get(effort or "", 0), max_tokens - 1)
+        # The budget is a part of `max_tokens`, and the answer needs some of it.
+        budget = min(_BUDGETS.get(effort or "", 0), max_tokens * 3 // 4)
         possible = budget >= _LEAST_BUDGET and not forced and not _goes_on_without_thinking(turns)
         return ({"type": "enabled", "budget_tokens": budget} if possible else None), {}
-    always = known.number >= _ALWAYS_THINKS or known.family in ("fable", "mythos")
+    always = known.family in ("fable", "mythos") or (known.number >= _ALWAYS_THINKS and known.family != "haiku")
     if effort == "none":
         if known.family == "sonnet" and known.number >= _PROGRESS_ONLY:
             return {"type": "between_tools"}, {}
@@ -218,7 +220,18 @@ def _turns(messages: Sequence[Message], vendor: str) -> tuple[str, list[Block], 
         elif (text := text_of(message)).strip():
             system.append(text)
     add_results()
+    if messages and messages[-1]["role"] == "user" and not (turns and turns[-1]["role"] == "user"):
+        add("user", [_NOTHING])
+    if turns and turns[0]["role"] == "assistant":
+        turns.insert(0, {"role": "user", "content": [_OPENING]})
     return "\n\n".join(system), turns, signed
+
+
+_OPENING: Final = {"type": "text", "text": "(the conversation begins)"}
+"""The vendor wants the person to begin."""
+
+_NOTHING: Final = {"type": "text", "text": "(an empty message)"}
+"""In the place of a last message without content: without it the model's answer would be the last."""
 
 
 def _texts(text: str) -> list[Block]:
@@ -235,6 +248,8 @@ def _blocks(content: Any) -> list[Block]:
             blocks += _texts(part["text"])
         elif part.get("type") == "image_url":
             blocks.append({"type": "image", "source": _source(part["image_url"])})
+        else:
+            raise TypeError(f"a part of the type {part.get('type')!r} has no form in it")
     return blocks
 
 
@@ -242,7 +257,10 @@ def _source(image: Any) -> dict[str, str]:
     url: str = image if isinstance(image, str) else image["url"]
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
-        return {"type": "base64", "media_type": head[len("data:") :].partition(";")[0], "data": data}
+        kind = head[len("data:") :].partition(";")[0].lower()
+        return {"type": "base64", "media_type": "image/jpeg" if kind == "image/jpg" else kind, "data": data}
+    if not url.startswith(("https://", "http://")):
+        raise TypeError("a picture whose URL is neither https: nor data: with base64 has no form in it")
     return {"type": "url", "url": url}
 
 
@@ -323,7 +341,7 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         ProviderError: it is not a JSON object or has too many parts, or the vendor reports an error in it.
     """
     value = chat_completions.json_object(data, provider)
-    if value.get("error"):
+    if value.get("error") or value.get("type") == "error":
         raise reported(value, provider, status=None)
     return value
 
