@@ -7,6 +7,9 @@ import gc
 import json
 import os
 import sys
+import tempfile
+import threading
+import time
 from contextlib import aclosing
 from typing import Any
 
@@ -164,7 +167,8 @@ def test_a_message_that_is_whole_counts_once() -> None:
 
 
 def test_plain_text_is_the_answer_of_a_program_that_says_nothing_else() -> None:
-    assert assembled(b"Hello", b'{"a": 1}', b"[1]", "Grüße".encode())[1].text == 'Hello\n{"a": 1}\n[1]\nGrüße'
+    lines = ["Hello", "", "  there", '{"a": 1}', '{"type": "cat"}', "[1]", "Grüße"]
+    assert assembled(*(one.encode() for one in lines))[1].text == "\n".join(lines)
 
 
 def test_the_model_is_the_one_that_wrote_the_answer() -> None:
@@ -174,6 +178,18 @@ def test_the_model_is_the_one_that_wrote_the_answer() -> None:
     assert received.model == "large"
     assembled(line("init", model="m"), line("result", status="success", stats={"models": {"x": {}}}), received=received)
     assert received.model == "m"
+
+
+def test_noise_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(format_, "MAX_ANSWER_CHARACTERS", 100)
+    noise = [b"x" * 90]
+    assert assembled(*noise, line("init"), said("y" * 90), *noise * 10, line("result", **OK))[1].text == "y" * 90
+
+
+def test_a_warning_is_not_why_an_answer_failed() -> None:
+    warning = line("error", severity="warning", message="Loop detected, stopping execution")
+    with pytest.raises(ProviderError, match="no reason given"):
+        assembled(warning, line("result", status="error"))
 
 
 def test_an_answer_without_its_result_broke_off() -> None:
@@ -210,6 +226,12 @@ def test_malformed_output_is_a_failure_of_the_provider(lines: list[bytes]) -> No
         assembled(*lines)
 
 
+@pytest.mark.parametrize("status", [7, ["success"], None, "failure"])
+def test_a_result_of_no_known_status_is_named(status: Any) -> None:
+    with pytest.raises(ProviderError, match="neither success nor error"):
+        assembled(line("result", status=status))
+
+
 @pytest.mark.parametrize("member", [7, ["x"], {"input_tokens": "7", "models": ["m"]}, {"models": {"m": 7}}, None])
 def test_statistics_of_a_wrong_type_are_none(member: Any) -> None:
     _, completion = assembled(line("init", model=["m"]), line("result", status="success", stats=member))
@@ -231,6 +253,11 @@ def api_error(code: int, message: str, status: str) -> str:
             api_error(400, "The input token count (9) exceeds the maximum number of tokens", "INVALID_ARGUMENT"),
             "context",
             "The input token count (9)",
+        ),
+        (
+            api_error(400, "The prompt was refused by our safety system.", "INVALID_ARGUMENT"),
+            "content",
+            "The prompt was refused by our safety system.",
         ),
         ("[API Error: models/nope is not found]", "unknown", "models/nope is not found"),
         ("[API Error: You have exhausted your daily quota on this model.]", "quota", "You have exhausted your daily"),
@@ -289,6 +316,20 @@ async def test_a_provider_that_is_dropped_leaves_no_directory(program: GeminiCLI
     assert not exists(program.requests[0]["directory"])
 
 
+async def test_the_first_requests_make_one_directory(program: GeminiCLI, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, mkdtemp = [], tempfile.mkdtemp
+
+    def slow(**options: Any) -> str:
+        if "prefix" in options:
+            time.sleep(0.1)
+            made.append(options)
+        return mkdtemp(**options)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", slow)
+    await asyncio.gather(*(ask(program) for _ in range(3)))
+    assert len(made) == 1
+
+
 async def test_without_a_model_the_program_chooses(program: GeminiCLI) -> None:
     provider = GeminiCLIProvider(str(program.executable))
     await ask_of(provider)
@@ -324,8 +365,8 @@ async def test_a_program_that_cannot_be_started_is_a_failure(program: GeminiCLI)
 
 
 async def test_plain_text_comes_as_one_piece(program: GeminiCLI) -> None:
-    program.acts({"raw": "Hello\nthere\n"})
-    assert await ask(program) == (["Hello\nthere"], Completion("Hello\nthere"))
+    program.acts({"raw": "Hello\r\n\n  there\n"})
+    assert await ask(program) == (["Hello\n\n  there"], Completion("Hello\n\n  there"))
 
 
 @pytest.mark.parametrize(
@@ -432,3 +473,26 @@ async def test_a_request_that_is_cancelled_at_any_time_leaves_no_process_and_no_
             await asyncio.sleep(0.01)
     directory = program.provider._directory
     assert directory is None or sorted(path.name for path in directory.iterdir()) == ["work"]
+
+
+async def test_a_request_that_is_cancelled_while_its_files_are_made_leaves_none(
+    program: GeminiCLI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, files = threading.Event(), program.provider._files
+
+    def slow(instructions: str) -> Any:
+        gate.wait(10)
+        return files(instructions)
+
+    monkeypatch.setattr(program.provider, "_files", slow)
+    task = asyncio.create_task(ask(program))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await asyncio.sleep(0.05)
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0.2)
+    directory = program.provider._directory
+    assert directory is not None
+    assert [path.name for path in directory.iterdir()] == ["work"]

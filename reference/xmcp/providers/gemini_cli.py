@@ -217,7 +217,7 @@ class _TooLarge(Exception):
 
 
 async def _lines(process: Process, timeout: float) -> AsyncGenerator[bytes, None]:
-    """Yield the lines of the output, without those that are empty.
+    """Yield the lines of the output.
 
     Raises:
         _TooLarge: one of them, or all together.
@@ -238,9 +238,8 @@ async def _lines(process: Process, timeout: float) -> AsyncGenerator[bytes, None
             *whole, last = [b"".join(begun), *rest]
             begun, size = [last], len(last)
             for line in whole:
-                if line := line.strip():
-                    yield line
-    if line := b"".join(begun).strip():
+                yield line.removesuffix(b"\r")
+    if line := b"".join(begun):
         yield line
 
 

@@ -225,7 +225,10 @@ class Assembly:
             self._take_call(part)
         text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
         if text:
-            self._grow(len(text))
+            # Each piece of a text comes through here: what `_grow` does, without the call.
+            self._size += len(text)
+            if self._size > MAX_ANSWER_CHARACTERS:
+                raise too_large(self._provider)
             self._text.append(text)
         return text
 
