@@ -217,7 +217,7 @@ SECTIONS = {
     "--allowed-host": "/guides/server/#serving",
     "bearer token check server": "/guides/conformance/#in-ci",
     "tool never succeeded": "/guides/conformance/#how-to-read-the-verdict",
-    "use Claude Anthropic": "/guides/client/#models",
+    "use Claude Anthropic": "/guides/models/#which-provider",
     "approval": "/guides/client/#between-model-and-tool",
     "XMCP-RSP-023": "/spec/requirements/#XMCP-RSP-023-row",
     "save conversation": "/guides/client/#conversations-scripts-notebooks",

@@ -33,6 +33,10 @@ def sizes(source: Source) -> Observations:
     for token in source.tokens:
         if token.kind is Kind.END:
             depth -= 1
+        size = len(token.text.encode("utf-8", "surrogatepass")) if token.kind in (Kind.END, *TAGS) else 0
+        if size > LONGEST_TAG:
+            seen = f"a tag of {size:,} bytes"
+            yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_TAG:,}", where=source.place(token.offset))
         if token.kind not in TAGS:
             continue
         count += 1
@@ -43,9 +47,6 @@ def sizes(source: Source) -> Observations:
             seen = f"elements nested {depth + 1} deep"
             yield broken("XMCP-RSP-081", seen, f"at most {DEEPEST_ELEMENT}", where=source.place(token.offset))
         depth += token.kind is Kind.START
-        if (size := len(token.text.encode("utf-8", "surrogatepass"))) > LONGEST_TAG:
-            seen = f"a tag of {size:,} bytes"
-            yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_TAG:,}", where=source.place(token.offset))
         for attribute in attributes(token):
             written += 1
             if written > MOST_ATTRIBUTES:
