@@ -48,6 +48,15 @@ _PHASES: Final[tuple[tuple[type[BaseException], type[httpx2.TransportError]], ..
 """What an exception of aiohttp is in httpx2; the first one that fits counts."""
 
 
+def client_options(verify: ssl.SSLContext | str | bool = True) -> dict[str, Any]:
+    """Return what an `httpx2.AsyncClient` of ours is made with: httpx2's own transport, without limits of connections.
+
+    `transport` costs half, and is not the default yet: aiohttp gives a connection to the next request without a look at
+    what arrived on it meanwhile, and keeps one whose server takes no more of a request.
+    """
+    return {"verify": verify, "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=None)}
+
+
 def transport(verify: ssl.SSLContext | str | bool = True) -> httpx2.AsyncBaseTransport:
     """Return a transport for an `httpx2.AsyncClient` that limits no number of connections.
 

@@ -235,7 +235,7 @@ class AnthropicProvider:
             from xmcp import http_transport
 
             http = anthropic.DefaultAsyncHttpxClient(
-                transport=http_transport.transport(), event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED
+                event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED, **http_transport.client_options()
             )
             self._client = anthropic.AsyncAnthropic(api_key=self._api_key, base_url=self._base_url, http_client=http)
         return self._client

@@ -326,7 +326,7 @@ class OpenAISDKProvider(ABC):
             from xmcp import http_transport
 
             http = openai.DefaultAsyncHttpxClient(
-                transport=http_transport.transport(), event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED
+                event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED, **http_transport.client_options()
             )
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
             if self.default_url:  # another vendor has no use for them, and they are not its business

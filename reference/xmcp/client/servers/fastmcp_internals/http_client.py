@@ -62,8 +62,8 @@ def http_client_factory(verify: Any) -> Any:
         return httpx2.AsyncClient(
             headers=headers,
             auth=auth,
-            transport=http_transport.transport(_TRUSTED if verify is None or verify is True else verify),
             timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
+            **http_transport.client_options(_TRUSTED if verify is None or verify is True else verify),
         )
 
     return make
