@@ -1,17 +1,10 @@
 /** The documents that a model reads: the server's own, or written anew where they cannot stay (sections 3.5, 11.1). */
 import { DecodeError, decode, encode, type Outgoing, type Response } from "../codec.ts"
 import { usableError, type ToolError } from "./errors.ts"
-import { forDocument, isObject, stringify, type JsonObject } from "./json.ts"
+import { forDocument, isObject, isWithinDepth, stringify, type JsonObject } from "./json.ts"
 import type { Message } from "./types.ts"
 
 const sizeOf = (display: unknown) => Buffer.byteLength(stringify(display))
-
-/** How deep JSON in a document can be nested (section 2.6). */
-const DEEPEST = 64
-
-const isWithinDepth = (value: unknown, left = DEEPEST): boolean =>
-  typeof value !== "object" || value === null ||
-  (left > 0 && Object.values(value).every((member) => isWithinDepth(member, left - 1)))
 
 /** The display that the model gets: the whole one, a reference that stands for it, or none. */
 function displayWithin(display: JsonObject, budget: number): JsonObject | undefined {

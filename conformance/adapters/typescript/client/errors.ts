@@ -1,7 +1,7 @@
 /** Errors of calls as JSON (chapter 4), and those that a client makes itself (section 11.4). */
 import { readFileSync } from "node:fs"
 import { isErrorMeta, type ToolError } from "../codec.ts"
-import { doubles, isBlank, isObject, type JsonObject } from "./json.ts"
+import { doubles, isBlank, isObject, isWithinDepth, type JsonObject } from "./json.ts"
 
 export type { ToolError }
 export type SideEffects = "none" | "unknown"
@@ -26,10 +26,13 @@ const isCategory = (value: unknown): value is string =>
 
 export const isRetryable = (code: string) => registry.get(code)?.retryable ?? false
 
-/** Each member of `meta` that is as its schema has it (section 6.4). */
+/** Each member of `meta` that is as its schema has it, and no deeper than a document can have it (section 6.4). */
 function usableMeta(meta: unknown): JsonObject | undefined {
   if (!isObject(meta)) return undefined
-  const usable = Object.entries(meta).filter(([name, value]) => isErrorMeta(doubles({ [name]: value })))
+  const usable = Object.entries(meta).filter(([name, value]) => {
+    const member = { [name]: value }
+    return isWithinDepth(member) && isErrorMeta(doubles(member))
+  })
   return usable.length > 0 ? Object.fromEntries(usable) : undefined
 }
 

@@ -111,3 +111,11 @@ export const canonical = (value: unknown): string => {
 /** A text without the white space of XML at its ends. */
 export const strip = (text: string) => text.replace(/^[ \t\n\r]+/, "").replace(/[ \t\n\r]+$/, "")
 export const isBlank = (text: string) => /^[ \t\n\r]*$/.test(text)
+
+/** How deep JSON in a document can be nested (section 2.6). */
+const DEEPEST = 64
+
+/** Whether JSON is nested no deeper than a document can have it. */
+export const isWithinDepth = (value: unknown, left = DEEPEST): boolean =>
+  typeof value !== "object" || value === null ||
+  (left > 0 && Object.values(value).every((member) => isWithinDepth(member, left - 1)))
