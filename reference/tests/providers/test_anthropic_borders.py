@@ -116,7 +116,7 @@ async def test_what_is_no_list_of_models_is_an_error(
 async def test_of_an_endless_list_of_models_no_more_is_read_than_anybody_has(
     vendor: AnthropicMessages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xmcp.providers.anthropic.MAX_MODELS", 5)
+    monkeypatch.setattr("xmcp.providers.stainless.MAX_MODELS", 5)
     pages = iter(range(1000))
 
     def listed(path: str) -> Any:

@@ -30,6 +30,7 @@ from xmcp.providers import (
     ToolCall,
     ToolSchemas,
     Usage,
+    streamed_answers,
 )
 from xmcp.providers import mistral as provider_module
 from xmcp.providers.base import Received
@@ -352,12 +353,22 @@ async def test_an_error_with_the_status_of_an_answer_is_an_error(chat_server: An
     assert (await failure(provider)).category is ErrorCategory.QUOTA
 
 
+async def test_an_answer_in_one_piece_is_read(chat_server: Any, provider: MistralProvider) -> None:
+    content = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hello"}]
+    said = {"model": "m", "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}]}
+    chat_server.replies = [Reply([json.dumps(said).encode()], 200, "application/json")]
+    text, completion = [piece async for piece in provider.stream(ModelRequest([{"role": "user", "content": "Hi"}]))]
+    assert isinstance(completion, Completion)
+    assert text == completion.text == "Hello"
+    assert completion.vendor_state is not None
+
+
 async def test_an_address_that_is_no_api_is_named_with_what_it_answers(
     chat_server: Any, provider: MistralProvider
 ) -> None:
     chat_server.replies = [Reply([b"<!doctype html><title>Welcome</title>"], content_type="text/html; charset=utf-8")]
     error = await failure(provider)
-    assert error.message.startswith(f"{chat_server.url}/chat/completions answers text/html, which is no stream")
+    assert error.message.startswith(f"{chat_server.url}/chat/completions answers text/html, which is not Mistral's")
 
 
 @pytest.mark.parametrize("ours", [True, False])
@@ -366,7 +377,7 @@ async def test_of_an_error_no_more_is_read_than_tells_what_it_is(
 ) -> None:
     if not ours:
         provider = MistralProvider(client=Sdk(api_key="k", server_url=chat_server.url.removesuffix("/v1")), model="m")
-    gate, endless = asyncio.Event(), b"x" * provider_module.MAX_ERROR_BYTES
+    gate, endless = asyncio.Event(), b"x" * streamed_answers.MAX_ERROR_BYTES
     # After these pieces the vendor would go on for ever: it waits until the client has left.
     chat_server.replies = [Reply([b'{"message":"', endless, endless, gate], 400, "application/json")]
     error = await asyncio.wait_for(failure(provider), 300)
@@ -383,7 +394,11 @@ async def test_a_compressed_answer_is_not_asked_for_and_not_decompressed(
 
 @pytest.mark.parametrize(
     "bound",
-    ["formats.chat_completions.MAX_ANSWER_CHARACTERS", "formats.sse.MAX_EVENT_BYTES", "openai_sdk.MAX_STREAM_BYTES"],
+    [
+        "formats.chat_completions.MAX_ANSWER_CHARACTERS",
+        "formats.sse.MAX_EVENT_BYTES",
+        "streamed_answers.MAX_STREAM_BYTES",
+    ],
 )
 async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(
     chat_server: Any, provider: MistralProvider, monkeypatch: pytest.MonkeyPatch, bound: str
@@ -513,7 +528,7 @@ async def test_many_first_requests_make_one_client(chat_server: Any, provider: M
 async def test_a_list_of_models_that_is_none_is_an_error(
     chat_server: Any, provider: MistralProvider, reply: Reply, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider_module, "MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr(streamed_answers, "MAX_BODY_BYTES", 1000)
     chat_server.replies = [reply]
     with pytest.raises(ProviderError, match=said) as caught:
         await provider.list_models()

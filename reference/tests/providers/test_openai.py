@@ -16,7 +16,7 @@ from support.scripted_model import Reply
 
 from xmcp.providers import Completion, ErrorCategory, ModelRequest, OpenAIProvider, ProviderError, ToolCall, ToolSchemas
 from xmcp.providers.formats import chat_completions
-from xmcp.providers.openai_sdk import MAX_ERROR_BYTES
+from xmcp.providers.streamed_answers import MAX_ERROR_BYTES
 
 pytestmark = pytest.mark.usefixtures("over_each_transport")
 
@@ -247,9 +247,9 @@ async def test_leaving_a_stream_early_lets_go_of_the_connection(
     [
         ("streamed", "formats.chat_completions.MAX_ANSWER_CHARACTERS"),
         ("streamed", "formats.sse.MAX_EVENT_BYTES"),
-        ("streamed", "openai_sdk.MAX_STREAM_BYTES"),
+        ("streamed", "streamed_answers.MAX_STREAM_BYTES"),
         ("whole", "formats.chat_completions.MAX_ANSWER_CHARACTERS"),
-        ("whole", "openai_sdk.MAX_BODY_BYTES"),
+        ("whole", "streamed_answers.MAX_BODY_BYTES"),
     ],
 )
 async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(

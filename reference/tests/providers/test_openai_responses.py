@@ -575,7 +575,7 @@ async def test_a_model_without_reasoning_is_asked_again_and_then_no_more_for_it(
         (Answer("x" * 5000), "formats.responses.MAX_ANSWER_CHARACTERS"),
         (Answer("", (ToolCall("c", "add", json.dumps("x" * 5000)),)), "formats.responses.MAX_ANSWER_CHARACTERS"),
         (Answer("ok", reasoning="x" * 5000), "formats.responses.MAX_ANSWER_CHARACTERS"),
-        (Answer("x" * 5000), "openai_sdk.MAX_STREAM_BYTES"),
+        (Answer("x" * 5000), "streamed_answers.MAX_STREAM_BYTES"),
     ],
 )
 async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(

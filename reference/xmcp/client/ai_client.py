@@ -51,7 +51,7 @@ from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.option_names import checking_options
 from xmcp.providers import LLMProvider, OpenAIProvider
-from xmcp.providers.openai_sdk import MissingKey
+from xmcp.providers.sdk_provider import MissingKey
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 from xmcp.wire import ToolResponse
 
@@ -229,7 +229,7 @@ class AIClient:
             try:
                 built_in = OpenAIProvider(options.openai_api_key, options.openai_base_url)
             except MissingKey:
-                raise MissingKey("openai_") from None
+                raise MissingKey(OpenAIProvider, "openai_") from None
         provider: Any = options.llm_provider or built_in
         models = fallback.chain(provider, options.llm_model, options.fallback_models)
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]

@@ -7,6 +7,7 @@ from typing import ClassVar
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import chat_completions, deepseek
 from xmcp.providers.openai import OpenAIProvider
+from xmcp.providers.streamed_answers import Written
 
 
 class DeepSeekProvider(OpenAIProvider):
@@ -18,15 +19,15 @@ class DeepSeekProvider(OpenAIProvider):
     name = deepseek.NAME
     title: ClassVar[str] = "DeepSeek"
     default_model: ClassVar[str] = "deepseek-flash"
-    key_variable: ClassVar[str | None] = "DEEPSEEK_API_KEY"
+    key_variables: ClassVar[tuple[str, ...]] = ("DEEPSEEK_API_KEY",)
     url_variable: ClassVar[str | None] = "DEEPSEEK_BASE_URL"
     default_url: ClassVar[str | None] = "https://api.deepseek.com"
     host: ClassVar[str] = "api.deepseek.com"
 
-    def body(self, model: str, request: ModelRequest) -> bytes:
-        """See `OpenAIProvider.body`."""
-        return deepseek.request_body(model, request.messages, request.tools, request.sampler)
+    def written(self, model: str, request: ModelRequest) -> Written:
+        """See `StreamingProvider.written`."""
+        return Written(deepseek.request_body(model, request.messages, request.tools, request.sampler))
 
     def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
-        """See `OpenAIProvider.assembly`."""
+        """See `StreamingProvider.assembly`."""
         return deepseek.Assembly(self._called, request.received, request.messages, request.tools)

@@ -7,21 +7,20 @@ its own walk over messages and tools would copy them several times.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from contextvars import ContextVar
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, TypeVar, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.providers.base import ModelRequest
-from xmcp.providers.errors import redact, without_frames
+from xmcp.providers.errors import without_frames
 from xmcp.providers.formats import gemini
 from xmcp.providers.formats.chat_completions import too_large
+from xmcp.providers.sdk_provider import SDKProvider
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from google.genai.types import GenerateContentResponse
 
 _T = TypeVar("_T")
-
-DEFAULT_MODEL: Final = "gemini-3.8-flash"
-"""The model if neither the request nor the provider names one."""
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of an answer that comes in one piece."""
@@ -58,8 +54,6 @@ _PAGES: Final = ("text/html", "application/xhtml+xml")
 _ATTEMPTS: Final = {"attempts": 3, "initial_delay": 0.5, "max_delay": 8.0, "jitter": 0.25}
 """The SDK retries nothing unless it is told to. These are the retries that other vendors' SDKs do by themselves."""
 
-_GOOGLE: Final = "generativelanguage.googleapis.com"
-
 _REPLACED: Final = "-"
 """The SDK wants contents of its own; those of the body replace them."""
 
@@ -70,7 +64,7 @@ _opened: ContextVar[list[httpx2.Response] | None] = ContextVar("_opened", defaul
 """Where the transport notes the responses of the request that is being made, which the SDK does not show."""
 
 
-class GeminiProvider:
+class GeminiProvider(SDKProvider["Client"]):
     """Completions from Google's Gemini API, and from Vertex AI with a client that is made for it.
 
     Args:
@@ -86,44 +80,15 @@ class GeminiProvider:
     """
 
     name = gemini.VENDOR
-    supports_tools = True
-    max_context_tokens: int | None = None
+    title: ClassVar[str] = "Gemini"
+    default_model: ClassVar[str] = "gemini-3.8-flash"
+    key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+    url_variable: ClassVar[str | None] = "GOOGLE_GEMINI_BASE_URL"
+    default_url: ClassVar[str | None] = "https://generativelanguage.googleapis.com"
+    host: ClassVar[str] = "generativelanguage.googleapis.com"
+    sample_key: ClassVar[str] = "AIza…"
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        model: str | None = None,
-        *,
-        client: Client | None = None,
-    ) -> None:
-        if client is not None and (api_key is not None or base_url is not None):
-            raise ValueError("Give GeminiProvider either a client, or api_key and base_url, not both.")
-        self.model = model or DEFAULT_MODEL
-        self._client = client
-        self._client_is_ours = client is None
-        self._http: httpx2.AsyncClient | None = None
-        self._base_url, self._api_key = None, None
-        if client is not None:
-            return
-        self._base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
-        self._api_key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY") or None
-        if self._base_url and not self._base_url.startswith(("http://", "https://")):
-            shown = without_secrets(f"http://{self._base_url}")
-            raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
-        if self._api_key is None and self._base_url is None:
-            raise ProviderError(
-                "No Gemini API key: pass api_key=..., set GOOGLE_API_KEY or GEMINI_API_KEY, or base_url=... "
-                "(GOOGLE_GEMINI_BASE_URL) of a server that needs none.",
-                category=ErrorCategory.AUTH,
-                provider=self.name,
-            )
-        if self._api_key and not self._api_key.isascii():
-            raise ProviderError(
-                "The Gemini API key has a character that no key has: was a placeholder such as `AIza…` left in?",
-                category=ErrorCategory.AUTH,
-                provider=self.name,
-            )
+    _http: httpx2.AsyncClient | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
         """Ask the model once; see `LLMProvider`."""
@@ -227,13 +192,10 @@ class GeminiProvider:
             retry_options=genai.types.HttpRetryOptions(**_ATTEMPTS),
         )
         # `vertexai=False`: the environment may ask for Vertex AI, which this key is not for.
-        return genai.Client(api_key=self._api_key or "none", vertexai=False, http_options=options), http
+        return genai.Client(api_key=self._api_key, vertexai=False, http_options=options), http
 
-    @property
-    def _called(self) -> str:
-        """The name for messages: of another server with the same format, its host."""
-        host = urlsplit(self._base_url or "").netloc.rpartition("@")[2]
-        return host if host and host != _GOOGLE else self.name
+    def _address_of(self, client: Client) -> str:  # noqa: ARG002 - the SDK does not show it
+        return ""
 
     def _failure(
         self, exc: Exception, model: str, *, began: bool, status: int = 200, what: str = "answer of Gemini"
@@ -261,10 +223,11 @@ class GeminiProvider:
         if isinstance(exc, OSError) or root in _TRANSPORTS:  # TimeoutError is an OSError
             if began:
                 message = f"The connection to {called} broke in the middle of its answer ({type(exc).__name__})."
+                error = self._error(message, ErrorCategory.NETWORK, model, began=True)
+                error.unanswered = isinstance(exc, httpx2.ReadTimeout)
             else:
-                message = f"The model at {self._address} cannot be reached: {exc or type(exc).__name__}"
-            error = self._error(message, ErrorCategory.NETWORK, model, began=began)
-            error.unanswered = isinstance(exc, httpx2.ReadTimeout)
+                said = str(exc) or type(exc).__name__
+                error = self._not_reached(said, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
         elif root == "google" and "auth" in type(exc).__module__:
             error = self._error(f"{called}: no access to Google Cloud: {exc}", ErrorCategory.AUTH, model)
         elif status != 200:  # the SDK could not read the error
@@ -279,18 +242,6 @@ class GeminiProvider:
             return self._error(message, ErrorCategory.UNKNOWN, model, began=began)
         error.__cause__ = without_frames(exc)
         return error
-
-    @property
-    def _address(self) -> str:
-        if not self._client_is_ours:
-            return "the address of the given client"
-        return without_secrets(self._base_url or f"https://{_GOOGLE}").rstrip("/")
-
-    def _error(
-        self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False
-    ) -> ProviderError:
-        safe = redact(message, self._api_key)
-        return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
 
 
 async def _next(chunks: AsyncIterator[_T], opened: list[httpx2.Response]) -> _T | None:

@@ -34,7 +34,7 @@ class LocalProvider(OpenAIProvider):
     name = "local"
     title: ClassVar[str] = "local"
     default_model: ClassVar[str] = "gpt-oss:20b"
-    key_variable: ClassVar[str | None] = None
+    key_variables: ClassVar[tuple[str, ...]] = ()
     url_variable: ClassVar[str | None] = None
     default_url: ClassVar[str | None] = f"http://localhost:{_PORT}/v1"
     host: ClassVar[str] = ""

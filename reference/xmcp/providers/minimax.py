@@ -7,6 +7,7 @@ from typing import ClassVar
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import chat_completions, minimax
 from xmcp.providers.openai import OpenAIProvider
+from xmcp.providers.streamed_answers import Written
 
 
 class MiniMaxProvider(OpenAIProvider):
@@ -18,15 +19,15 @@ class MiniMaxProvider(OpenAIProvider):
     name = minimax.NAME
     title: ClassVar[str] = "MiniMax"
     default_model: ClassVar[str] = "MiniMax-M3"
-    key_variable: ClassVar[str | None] = "MINIMAX_API_KEY"
+    key_variables: ClassVar[tuple[str, ...]] = ("MINIMAX_API_KEY",)
     url_variable: ClassVar[str | None] = "MINIMAX_BASE_URL"
     default_url: ClassVar[str | None] = "https://api.minimax.io/v1"
     host: ClassVar[str] = "api.minimax.io"
 
-    def body(self, model: str, request: ModelRequest) -> bytes:
-        """See `OpenAIProvider.body`."""
-        return minimax.request_body(model, request.messages, request.tools, request.sampler)
+    def written(self, model: str, request: ModelRequest) -> Written:
+        """See `StreamingProvider.written`."""
+        return Written(minimax.request_body(model, request.messages, request.tools, request.sampler))
 
     def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
-        """See `OpenAIProvider.assembly`."""
+        """See `StreamingProvider.assembly`."""
         return minimax.Assembly(self._called, request.received)

@@ -8,30 +8,24 @@ much, and it loses members that its version does not know.
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.untrusted_text import without_secrets
-from xmcp.providers.base import ModelRequest, Received
-from xmcp.providers.errors import redact, without_frames
+from xmcp.providers import streamed_answers
+from xmcp.providers.base import ModelRequest
+from xmcp.providers.errors import without_frames
 from xmcp.providers.formats import chat_completions, mistral
-from xmcp.providers.formats.sse import EventTooLarge
-from xmcp.providers.openai_sdk import DRAIN_SECONDS, MAX_BODY_BYTES, MAX_ERROR_BYTES, bound_errors, events
+from xmcp.providers.streamed_answers import StreamingProvider, Written
 
 if TYPE_CHECKING:
     import httpx2
     from mistralai.client import Mistral
     from mistralai.client.utils import RetryConfig
-
-DEFAULT_MODEL: Final = "mistral-medium-latest"
-"""The model if neither the request nor the provider names one."""
 
 FIRST_WAIT_MS: Final = 500
 WAIT_GROWTH: Final = 2.0
@@ -49,22 +43,11 @@ _TIMEOUT_OF_SDK_MS: Final = 300_000
 _RETRIED: Final = ["429", "500", "502", "503", "504"]
 """What the SDK retries."""
 
-_MISTRAL: Final = "api.mistral.ai"
-
 _IN_FLIGHT: Final = "xmcp_response"
 """Under this name a request that is being sent has its response."""
 
-_NO_PACKAGE: Final = "The package mistralai is not installed: pip install 'xmcp[mistral]'"
 
-_NO_KEY: Final = (
-    "No Mistral API key: pass api_key=... to MistralProvider, set MISTRAL_API_KEY, or pass base_url=... of a server "
-    "that needs none."
-)
-
-_PLACEHOLDER: Final = "The Mistral API key has a character that no key has: was a placeholder such as `…` left in?"
-
-
-class MistralProvider:
+class MistralProvider(StreamingProvider["Mistral"]):
     """Completions from Mistral's models.
 
     Args:
@@ -80,67 +63,31 @@ class MistralProvider:
     """
 
     name = mistral.NAME
-    supports_tools = True
-    max_context_tokens: int | None = None
+    title: ClassVar[str] = "Mistral"
+    api: ClassVar[str] = "Mistral's chat completions API"
+    default_model: ClassVar[str] = "mistral-medium-latest"
+    key_variables: ClassVar[tuple[str, ...]] = ("MISTRAL_API_KEY",)
+    version_path: ClassVar[str] = "/v1"
+    host: ClassVar[str] = "api.mistral.ai"
+    sample_key: ClassVar[str] = "…"
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        model: str | None = None,
-        *,
-        client: Mistral | None = None,
-    ) -> None:
-        if client is not None and (api_key is not None or base_url is not None):
-            raise ValueError("Give MistralProvider either a client, or api_key and base_url, not both.")
-        self.model = model or DEFAULT_MODEL
-        self._client = client
-        self._client_is_ours = client is None
-        self._http: httpx2.AsyncClient | None = None
-        self._base_url = base_url.rstrip("/").removesuffix("/v1") if base_url else None
-        self._api_key = api_key or os.environ.get("MISTRAL_API_KEY") or ("none" if self._base_url else None)
-        if self._base_url and not self._base_url.startswith(("http://", "https://")):
-            shown = without_secrets(f"http://{self._base_url}")
-            raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
-        if client is None and self._api_key is None:
-            raise ProviderError(_NO_KEY, category=ErrorCategory.AUTH, provider=self.name)
-        if self._api_key and not self._api_key.isascii():
-            raise ProviderError(_PLACEHOLDER, category=ErrorCategory.AUTH, provider=self.name)
+    _http: httpx2.AsyncClient | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """Ask the model once (see `LLMProvider`)."""
-        model = request.model or self.model
-        response = await self._post(model, request)
-        import httpx2
+    def written(self, model: str, request: ModelRequest) -> Written:
+        """See `StreamingProvider.written`."""
+        return Written(mistral.request_body(model, request.messages, request.tools, request.sampler))
 
-        from xmcp import http_bodies
+    def parse(self, data: bytes) -> Mapping[str, Any]:
+        """See `StreamingProvider.parse`."""
+        return mistral.parse(data, self._called)
 
-        try:
-            http_bodies.refuse_compressed(response)
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "text/event-stream":
-                raise await self._no_stream(response, kind, model)
-            async with aclosing(self._read(response, request.received)) as pieces:
-                async for piece in pieces:
-                    yield piece
-        except (http_bodies.BodyTooLarge, EventTooLarge) as exc:
-            large = chat_completions.too_large(self._called)
-            raise self._error(large.message, large.category, model, began=True) from exc
-        except http_bodies.BodyRefused as exc:
-            message = f"{self.name} at {response.url.host}: {exc}."
-            raise self._error(message, ErrorCategory.UNKNOWN, model, began=True) from exc
-        except (httpx2.HTTPError, httpx2.StreamError) as exc:
-            message = f"The connection to {self._called} broke in the middle of its answer ({type(exc).__name__})."
-            error = self._error(message, ErrorCategory.NETWORK, model, began=True)
-            error.unanswered = isinstance(exc, httpx2.ReadTimeout)
-            raise error from exc
-        except ProviderError as exc:
-            if exc.model is not None:
-                raise
-            # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
-            raise self._error(exc.message, exc.category, model, exc.status, began=True) from None
-        finally:
-            await response.aclose()
+    def assembly(self, request: ModelRequest) -> mistral.Assembly:
+        """See `StreamingProvider.assembly`."""
+        return mistral.Assembly(self._called, request.received)
+
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+        """See `StreamingProvider.whole`."""
+        return chat_completions.whole(answer, self._called, self.assembly(request))
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the vendor has for this key, sorted.
@@ -183,11 +130,7 @@ class MistralProvider:
         from mistralai.client._hooks import HookContext
 
         config = client.sdk_configuration
-        try:
-            body = mistral.request_body(model, request.messages, request.tools, request.sampler)
-        except (TypeError, KeyError, AttributeError) as exc:
-            message = f"The messages cannot be written as JSON: {type(exc).__name__}: {exc}."
-            raise self._error(message, ErrorCategory.CONTENT, model) from exc
+        written = self._written(model, request)
         sent: httpx2.Request | None = None
         try:
             # What `chat.stream_async` does, with our body in the place of its model of the request.
@@ -205,8 +148,8 @@ class MistralProvider:
                 accept_header_value="text/event-stream",
                 security=config.security,
                 timeout_ms=config.timeout_ms or (None if self._client_is_ours else _TIMEOUT_OF_SDK_MS),
-                get_serialized_body=lambda: utils.SerializedRequestBody("application/json", content=body),
-                http_headers=_UNCOMPRESSED,
+                get_serialized_body=lambda: utils.SerializedRequestBody("application/json", content=written.body),
+                http_headers=streamed_answers.UNCOMPRESSED,
             )
             context = HookContext(
                 config=config,
@@ -250,17 +193,6 @@ class MistralProvider:
             await response.aclose()
         return self._status_error(response.status_code, body, model)
 
-    async def _no_stream(self, response: httpx2.Response, kind: str, model: str) -> ProviderError:
-        """Return what an answer of another kind means: an error without its status, or a server that is not Mistral."""
-        if kind == "application/json":
-            try:
-                mistral.parse(await _beginning(response), self._called)
-            except ProviderError as exc:
-                return self._error(exc.message, exc.category, model, exc.status)
-        address = without_secrets(str(response.url)).partition("#")[0]
-        message = f"{address} answers {kind or 'without a type'}, which is no stream of Mistral's chat completions API."
-        return self._error(message, ErrorCategory.UNKNOWN, model)
-
     def _failure(self, exc: Exception, model: str) -> ProviderError:
         """Return what an exception means that was raised before there was an answer."""
         import httpx2
@@ -271,12 +203,7 @@ class MistralProvider:
             return self._error(f"{self._called}: {exc}.", ErrorCategory.UNKNOWN, model)
         if not isinstance(exc, httpx2.HTTPError):
             return self._error(f"{self.name}: {type(exc).__name__}: {exc}", ErrorCategory.UNKNOWN, model)
-        address = self._base_url or self._address()
-        said = str(exc) or type(exc).__name__
-        message = f"The model at {without_secrets(address).rstrip('/')} cannot be reached: {said}"
-        error = self._error(message, ErrorCategory.NETWORK, model)
-        error.unanswered = isinstance(exc, httpx2.ReadTimeout)
-        return error
+        return self._not_reached(str(exc) or type(exc).__name__, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
 
     async def _sdk(self) -> Mistral:
         if self._client is None:
@@ -293,7 +220,8 @@ class MistralProvider:
         try:
             from mistralai.client import Mistral
         except ImportError:
-            raise ProviderError(_NO_PACKAGE, provider=self.name, model=self.model) from None
+            message = "MistralProvider needs the package mistralai: pip install 'xmcp[mistral]'"
+            raise self._error(message, ErrorCategory.UNKNOWN, self.model) from None
         import httpx2
 
         http = httpx2.AsyncClient(
@@ -306,38 +234,8 @@ class MistralProvider:
         )
         return client, http
 
-    async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
-        called = self._called
-        assembly, done = mistral.Assembly(called, received), False
-        async with aclosing(events(response)) as arriving:
-            async for event in arriving:
-                if event.data == b"[DONE]":
-                    done = True
-                    break
-                # A coroutine for each piece of text would cost more than the reading.
-                short = len(event.data) <= chat_completions.MANY_CONTAINERS
-                if text := assembly.take(mistral.parse(event.data, called) if short else await self._parse(event.data)):
-                    yield text
-            if done:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(DRAIN_SECONDS):
-                        async for _ in arriving:
-                            pass
-        yield assembly.finish(done=done)
-
-    async def _parse(self, data: bytes) -> Mapping[str, Any]:
-        if chat_completions.takes_long(data):
-            return await asyncio.to_thread(mistral.parse, data, self._called)
-        return mistral.parse(data, self._called)
-
-    def _address(self) -> str:
-        return str(self._client.sdk_configuration.get_server_details()[0]) if self._client is not None else ""
-
-    @property
-    def _called(self) -> str:
-        """The name for messages: of another server with Mistral's format, its host."""
-        host = urlsplit(self._base_url or self._address()).netloc.rpartition("@")[2]
-        return host if host and host != _MISTRAL else self.name
+    def _address_of(self, client: Mistral) -> str:
+        return str(client.sdk_configuration.get_server_details()[0])
 
     def _status_error(self, status: int, body: bytes, model: str) -> ProviderError:
         facts: Any = None
@@ -347,15 +245,6 @@ class MistralProvider:
             facts = {"message": f"HTTP status {status}"}
         reported = mistral.reported(facts, self._called, status=status)
         return self._error(reported.message, reported.category, model, status)
-
-    def _error(
-        self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False
-    ) -> ProviderError:
-        safe = redact(message, self._api_key if self._api_key != "none" else None)
-        return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
-
-
-_UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 
 
 def _retry_config() -> RetryConfig:
@@ -385,10 +274,10 @@ async def _on_response(response: httpx2.Response) -> None:
         usable = False
     if not usable:
         headers.pop("retry-after", None)
-    await bound_errors(response)
+    await streamed_answers.bound_errors(response)
     if response.status_code < 300 and response.request.method == "GET":
         http_bodies.refuse_compressed(response)
-        http_bodies.limit(response, MAX_BODY_BYTES)
+        http_bodies.limit(response, streamed_answers.MAX_BODY_BYTES)
 
 
 async def _beginning(response: httpx2.Response) -> bytes:
@@ -397,6 +286,6 @@ async def _beginning(response: httpx2.Response) -> bytes:
     async with aclosing(response.aiter_raw()) as pieces:
         async for piece in pieces:
             body += piece
-            if len(body) >= MAX_ERROR_BYTES:
+            if len(body) >= streamed_answers.MAX_ERROR_BYTES:
                 break
     return bytes(body)

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xmcp.chat.completions import Completion
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import chat_completions
-from xmcp.providers.openai_sdk import Format, OpenAISDKProvider
+from xmcp.providers.stainless import StainlessProvider
+from xmcp.providers.streamed_answers import Written
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 
-class OpenAIProvider(OpenAISDKProvider):
+class OpenAIProvider(StainlessProvider["AsyncOpenAI"]):
     """Completions from OpenAI and compatible servers.
+
+    A vendor with the same format is a subclass, which says what differs: its names and addresses, and if need be how a
+    request is written and how an answer is read.
 
     Args:
         api_key: The key; default `OPENAI_API_KEY`. With a `base_url` no key is needed.
@@ -31,24 +36,16 @@ class OpenAIProvider(OpenAISDKProvider):
     """
 
     name = "openai"
-
-    _format: ClassVar[Format] = chat_completions
-    _api = "OpenAI's chat completions API"
+    title: ClassVar[str] = "OpenAI"
+    api: ClassVar[str] = "OpenAI's chat completions API"
+    package: ClassVar[str] = "openai"
     default_model: ClassVar[str] = "gpt-4o"
+    key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
+    url_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    host: ClassVar[str] = "api.openai.com"
 
-    def body(self, model: str, request: ModelRequest) -> bytes:
-        """See `OpenAISDKProvider.body`; what the vendor wants back with its answers is in the messages."""
-        return chat_completions.request_body(model, request.messages, request.tools, request.sampler, vendor=self.name)
-
-    def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
-        """See `OpenAISDKProvider.assembly`."""
-        return chat_completions.Assembly(self._called, request.received)
-
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
-        """See `OpenAISDKProvider.whole`."""
-        return chat_completions.whole(answer, self._called, self.assembly(request))
-
-    def _path(self, client: AsyncOpenAI, model: str) -> str:
+    def path(self, client: AsyncOpenAI, model: str) -> str:
+        """See `StainlessProvider.path`."""
         import openai
 
         path = "/chat/completions"
@@ -56,3 +53,27 @@ class OpenAIProvider(OpenAISDKProvider):
             # The SDK takes the deployment from the body, which it sees only as bytes here.
             return f"/deployments/{model}{path}"
         return path
+
+    def written(self, model: str, request: ModelRequest) -> Written:
+        """See `StreamingProvider.written`; what the vendor wants back with its answers is in the messages."""
+        return Written(
+            chat_completions.request_body(model, request.messages, request.tools, request.sampler, vendor=self.name)
+        )
+
+    def parse(self, data: bytes) -> Mapping[str, Any]:
+        """See `StreamingProvider.parse`."""
+        return chat_completions.parse(data, self._called)
+
+    def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
+        """See `StreamingProvider.assembly`."""
+        return chat_completions.Assembly(self._called, request.received)
+
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+        """See `StreamingProvider.whole`."""
+        return chat_completions.whole(answer, self._called, self.assembly(request))
+
+    def _made(self, sdk: Any, http: httpx2.AsyncClient) -> AsyncOpenAI:
+        client: AsyncOpenAI = sdk.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
+        if self.default_url:  # another vendor has no use for them, and they are not its business
+            client.organization = client.project = None
+        return client

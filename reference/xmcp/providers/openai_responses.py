@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from xmcp.chat.completions import Completion
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import responses
-from xmcp.providers.openai_sdk import Format, OpenAISDKProvider
+from xmcp.providers.stainless import StainlessProvider
+from xmcp.providers.streamed_answers import Written
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import APIStatusError, AsyncOpenAI
 
 
@@ -19,7 +23,7 @@ MAX_WITHOUT_REASONING: Final = 1000
 _NO_REASONING: Final = re.compile(r"(?i)encrypted.content is not supported|reasoning\.encrypted_content")
 
 
-class OpenAIResponsesProvider(OpenAISDKProvider):
+class OpenAIResponsesProvider(StainlessProvider["AsyncOpenAI"]):
     """Completions from OpenAI's Responses API, and from servers that have it.
 
     Nothing is stored at the vendor: each request brings the history, and with it the encrypted reasoning of earlier
@@ -39,10 +43,13 @@ class OpenAIResponsesProvider(OpenAISDKProvider):
     """
 
     name = responses.NAME
-
-    _format: ClassVar[Format] = responses
-    _api = "OpenAI's Responses API"
+    title: ClassVar[str] = "OpenAI"
+    api: ClassVar[str] = "OpenAI's Responses API"
+    package: ClassVar[str] = "openai"
     default_model: ClassVar[str] = "gpt-5"
+    key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
+    url_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    host: ClassVar[str] = "api.openai.com"
 
     def __init__(
         self,
@@ -55,18 +62,37 @@ class OpenAIResponsesProvider(OpenAISDKProvider):
         super().__init__(api_key, base_url, model, client=client)
         self._without_reasoning: set[str] = set()
 
-    def _path(self, client: AsyncOpenAI, model: str) -> str:  # noqa: ARG002 - Azure too takes the model from the body
+    def path(self, client: AsyncOpenAI, model: str) -> str:  # noqa: ARG002 - Azure too takes the model from the body
+        """See `StainlessProvider.path`."""
         return "/responses"
 
-    def body(self, model: str, request: ModelRequest) -> bytes:
-        """See `OpenAISDKProvider.body`."""
-        return responses.request_body(
-            model,
-            request.messages,
-            request.tools,
-            request.sampler,
-            encrypted_reasoning=model not in self._without_reasoning,
+    def written(self, model: str, request: ModelRequest) -> Written:
+        """See `StreamingProvider.written`."""
+        return Written(
+            responses.request_body(
+                model,
+                request.messages,
+                request.tools,
+                request.sampler,
+                encrypted_reasoning=model not in self._without_reasoning,
+            )
         )
+
+    def parse(self, data: bytes) -> Mapping[str, Any]:
+        """See `StreamingProvider.parse`."""
+        return responses.parse(data, self._called)
+
+    def assembly(self, request: ModelRequest) -> responses.Assembly:
+        """See `StreamingProvider.assembly`."""
+        return responses.Assembly(self._called, request.received)
+
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:  # noqa: ARG002
+        """See `StreamingProvider.whole`."""
+        return responses.whole(answer, self._called)
+
+    def _made(self, sdk: Any, http: httpx2.AsyncClient) -> AsyncOpenAI:
+        client: AsyncOpenAI = sdk.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
+        return client
 
     def _asks_again(self, refusal: APIStatusError, model: str) -> bool:
         """Remember a model that has no reasoning, and ask it again without asking for that."""

@@ -413,6 +413,8 @@ class Assembly:
     `received` is kept up to date with what has arrived besides the text.
     """
 
+    unread = frozenset({"ping"})
+
     def __init__(self, provider: str, received: Received | None = None, vendor: str = VENDOR) -> None:
         self._provider, self._vendor = provider, vendor
         self._received = Received() if received is None else received
@@ -421,7 +423,7 @@ class Assembly:
         self._parts: dict[Any, _Part] = {}
         self._usage: dict[str, int] = {}
         self._reason: str | None = None
-        self.done = False
+        self.ended = False
         """Whether the vendor marked the end of its answer."""
 
     def take(self, event: Mapping[str, Any]) -> str:
@@ -443,7 +445,7 @@ class Assembly:
             self._reason = self._str(self._object(event, "delta"), "stop_reason") or self._reason
             self._take_usage(event.get("usage"))
         elif kind == "message_stop":
-            self.done = True
+            self.ended = True
         return ""
 
     def take_whole(self, answer: Mapping[str, Any]) -> Completion:
@@ -458,16 +460,20 @@ class Assembly:
         self.take({"type": "message_start", "message": answer})
         for index, block in enumerate(content):
             self.take({"type": "content_block_start", "index": index, "content_block": block})
-        self._reason, self.done = self._str(answer, "stop_reason") or None, True
-        return self.finish()
+        self._reason, self.ended = self._str(answer, "stop_reason") or None, True
+        return self.finish(done=False)
 
-    def finish(self) -> Completion:
-        """Return the completion.
+    def rest(self) -> str:
+        """Return text that was held back: none."""
+        return ""
+
+    def finish(self, *, done: bool) -> Completion:
+        """Return the completion. `done`: a proxy marked the end of the stream (`[DONE]`).
 
         Raises:
             ProviderError: the stream broke off before the vendor said why the answer ends.
         """
-        if self._reason is None and not self.done:
+        if self._reason is None and not (done or self.ended):
             message = f"{self._provider} broke off in the middle of its answer."
             raise ProviderError(message, category=ErrorCategory.NETWORK, provider=self._provider)
         calls: list[ToolCall] = []

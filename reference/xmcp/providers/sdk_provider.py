@@ -1,0 +1,137 @@
+"""What providers on a vendor's SDK share: the key, the address, the vendor's name in messages, and errors."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Final, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.untrusted_text import without_secrets
+from xmcp.providers.errors import redact
+
+ClientT = TypeVar("ClientT")
+"""The client of an SDK."""
+
+_NO_KEY: Final = "none"
+"""What an SDK, which wants a key, gets for a server that needs none."""
+
+
+class MissingKey(ProviderError):
+    """There is no key, and no address of a server that needs none."""
+
+    def __init__(self, vendor: type[SDKProvider[Any]], options: str = "") -> None:
+        """`options` is what the names of the caller's options begin with."""
+        url = f" ({vendor.url_variable})" if vendor.url_variable else ""
+        super().__init__(
+            f"No {vendor.title} API key: pass {options}api_key=..., set {' or '.join(vendor.key_variables)}, or "
+            f"{options}base_url=...{url} of a server that needs none.",
+            category=ErrorCategory.AUTH,
+            provider=vendor.name,
+        )
+
+
+class SDKProvider(ABC, Generic[ClientT]):
+    """A provider on a vendor's SDK. A subclass says how the vendor is called, where it is, and how it is asked.
+
+    Args:
+        api_key: The key; default that in `key_variables`. With a `base_url` no key is needed.
+        base_url: Address of another server with the same format; default that in `url_variable`.
+        model: Model for requests that name none; default `default_model`.
+        client: A ready client of the SDK instead of key and address; the caller closes it.
+
+    Raises:
+        ValueError: `client` together with `api_key` or `base_url`, or a base URL without a scheme.
+        ProviderError: no key anywhere (category `auth`).
+    """
+
+    name: str
+    title: ClassVar[str]
+    """The vendor's name in texts for people."""
+    default_model: ClassVar[str]
+    """The model if neither the request nor the provider names one."""
+    key_variables: ClassVar[tuple[str, ...]] = ()
+    """Variables of the environment; the first that is set counts."""
+    url_variable: ClassVar[str | None] = None
+    default_url: ClassVar[str | None] = None
+    """The vendor's address; `None` is the SDK's."""
+    version_path: ClassVar[str] = ""
+    """What the SDK adds to an address, so that it is left out where a caller wrote it."""
+    host: ClassVar[str]
+    """Messages name the vendor for this host, and each other host by itself."""
+    hint: ClassVar[str] = ""
+    """A sentence for a server that cannot be reached: what to do."""
+    sample_key: ClassVar[str] = "sk-…"
+    supports_tools = True
+    max_context_tokens: int | None = None
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        model: str | None = None,
+        *,
+        client: ClientT | None = None,
+    ) -> None:
+        if client is not None and (api_key is not None or base_url is not None):
+            raise ValueError(f"Give {type(self).__name__} either a client, or api_key and base_url, not both.")
+        self.model = model or self.default_model
+        self._client = client
+        self._client_is_ours = client is None
+        self._base_url: str | None = None
+        self._api_key: str | None = None
+        if client is not None:
+            return
+        given = base_url or (os.environ.get(self.url_variable) if self.url_variable else None) or None
+        if given and not given.startswith(("http://", "https://")):
+            shown = without_secrets(f"http://{given}")
+            raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
+        if given and self.version_path:
+            given = given.rstrip("/").removesuffix(self.version_path)
+        self._base_url = given or self.default_url
+        keys = (api_key, *map(os.environ.get, self.key_variables))
+        # One that comes from a file often ends with a line break.
+        known = next((key.strip() for key in keys if key and key.strip()), None)
+        if known is None and given is None:
+            raise MissingKey(type(self))
+        if known and not known.isascii():
+            raise ProviderError(
+                f"The {self.title} API key has a character that no key has: was a placeholder such as "
+                f"`{self.sample_key}` left in?",
+                category=ErrorCategory.AUTH,
+                provider=self.name,
+            )
+        self._api_key = known or _NO_KEY
+
+    @abstractmethod
+    def _address_of(self, client: ClientT) -> str:
+        """Return the address that a client asks."""
+
+    @property
+    def _address(self) -> str:
+        """The address that is asked, without credentials; empty if only the SDK knows it."""
+        own = self._address_of(self._client) if self._client is not None else ""
+        return without_secrets(self._base_url or own).rstrip("/")
+
+    @property
+    def _called(self) -> str:
+        """The name for messages: of another server with the vendor's format, its host."""
+        host = urlsplit(self._address).netloc.rpartition("@")[2]
+        return host if host and host != self.host else self.name
+
+    def _not_reached(self, said: str, model: str, *, unanswered: bool = False) -> ProviderError:
+        """Return the failure of a request that got no answer."""
+        hint = f". {self.hint}" if self.hint else ""
+        message = f"The model at {self._address or self.name} cannot be reached: {said}{hint}"
+        error = self._error(message, ErrorCategory.NETWORK, model)
+        error.unanswered = unanswered
+        return error
+
+    def _error(
+        self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False
+    ) -> ProviderError:
+        given = getattr(self._client, "api_key", None)  # of a client of the caller
+        keys = [key for key in (self._api_key, given) if isinstance(key, str) and key != _NO_KEY]
+        safe = redact(message, *keys)
+        return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
