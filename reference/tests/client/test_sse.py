@@ -222,19 +222,20 @@ def test_the_chat_takes_a_step_only_when_it_is_asked_for() -> None:
 
     async def talking(_: object) -> AsyncIterator[str]:
         for word in ("one", "two", "three"):
+            await asyncio.sleep(25)
             said.append(word)
             yield word
 
     async def main() -> None:
         async with (
             AIClient([], llm_provider=ScriptedModel(talking)) as ai,
-            aclosing(ai.stream_chat("q", []).sse()) as texts,
+            aclosing(ai.stream_chat("q", []).sse(keep_alive=10)) as texts,
         ):
-            await anext(texts)
-            await asyncio.sleep(1000)
-            assert said == ["one"]
-            await anext(texts)
-            assert said == ["one", "two"]
+            for words in (["one"], ["one", "two"]):
+                assert [await anext(texts) for _ in range(2)] == [KEEP_ALIVE] * 2
+                assert words[-1] in await anext(texts)
+                await asyncio.sleep(1000)
+                assert said == words
 
     clock.run(main())
 
@@ -304,13 +305,24 @@ async def test_the_next_chat_of_a_conversation_waits_for_the_end_of_a_dropped_on
         assert (await conversation.chat("next")).answer == "on"
 
 
-async def test_messages_that_are_read_keep_their_conversation_busy() -> None:
-    async with client(["a", clock.never]) as ai:
-        conversation = Conversation(ai)
-        async with aclosing(conversation.stream_chat("q").sse()) as texts:
-            await anext(texts)
-            with pytest.raises(RuntimeError, match="is running"):
-                await conversation.chat("next")
+def test_messages_that_are_read_keep_their_conversation_and_history_busy() -> None:
+    async def main() -> float:
+        async with AIClient([], llm_provider=ScriptedModel(["a", clock.never], ["b", clock.never])) as ai:
+            conversation, history = Conversation(ai), list[dict[str, Any]]()
+            async with (
+                aclosing(conversation.stream_chat("q").sse()) as first,
+                aclosing(ai.stream_chat("q", history).sse()) as second,
+            ):
+                await anext(first)
+                await anext(second)
+                begun = asyncio.get_running_loop().time()
+                with pytest.raises(RuntimeError, match="is running"):
+                    await conversation.chat("next")
+                with pytest.raises(RuntimeError, match="in use by another"):
+                    await ai.chat("next", history)
+                return asyncio.get_running_loop().time() - begun
+
+    assert clock.run(main()) == 0.0, "it waited for the end of a stream that it took for a dropped one"
 
 
 # -- without await ----------------------------------------------------------------------------------------------------

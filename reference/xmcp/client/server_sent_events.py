@@ -40,7 +40,7 @@ def server_sent_events(
         ValueError: as `EventStream.sse` does.
     """
     wanted = _TYPES if types is None else frozenset(types)
-    if isinstance(types, str) or wanted - _TYPES:
+    if wanted - _TYPES:
         raise ValueError(f"types must be a collection of {', '.join(sorted(_TYPES))}, not {types!r}.")
     if keep_alive is not None and not keep_alive > 0:
         raise ValueError(f"keep_alive must be a number of seconds above 0, or None, not {keep_alive!r}.")
