@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
 from support import clock
+from support.loop_lag import MIB, assert_never_blocked
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp import XMCP
 from xmcp.chat.errors import QuotaExceeded
-from xmcp.client import AIClient, Conversation, EventStream, SyncAIClient
+from xmcp.client import AIClient, ChatChunk, Conversation, EventStream, SyncAIClient, ToolDisplay
 from xmcp.providers import ProviderError
+from xmcp.wire import DisplayEnvelope
 
 KEEP_ALIVE = ": \n\n"
 BREAKS = "a\nb\r\nc\rd\u2028e\u0085f\x0bg ü 日本 \ud83d event: x\n\ndata: y"
@@ -132,6 +134,24 @@ async def test_an_option_that_cannot_be_meant_is_refused_at_once(options: dict[s
     async with client() as ai:
         with pytest.raises(ValueError, match=said):
             ai.stream_chat("q", []).sse(**options)
+
+
+async def test_a_large_display_holds_up_no_other_chat() -> None:
+    rows = [{"region": "EMEA", "sales": number, "note": "x" * 60} for number in range(80_000)]
+    large = ToolDisplay(turn=1, call_id="c0", tool_name="t", envelope=DisplayEnvelope(type="table", payload=rows))
+
+    async def only_that() -> AsyncGenerator[ChatChunk, None]:
+        yield large
+
+    stream = EventStream()
+    sizes = []
+
+    async def work() -> None:
+        stream.attach(only_that())
+        sizes.append(sum([len(text) async for text in stream.sse()]))
+
+    await assert_never_blocked(8 * MIB, work)
+    assert sizes[0] > 7 * MIB
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from xmcp.chat.errors import ProviderError, QuotaExceeded
-from xmcp.chat.events import ChatChunk, ChatFailed, Done
+from xmcp.chat.events import ChatChunk, ChatFailed, Done, ToolDisplay, ToolRequested
 from xmcp.chat.json_values import encode_json
+from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 
 SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     {"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -47,10 +48,25 @@ def server_sent_events(
     return _messages(events, wanted, keep_alive, history)
 
 
-def message(event: ChatChunk, *, history: bool) -> str:
+def message(event: ChatChunk, history: bool) -> str:
     """Return the message for one event. JSON has no line breaks in its texts, so that it is one line."""
     value = event.to_json(history=history) if isinstance(event, Done | ChatFailed) else event.to_json()
     return f"event: {event.type}\ndata: {encode_json(value).decode()}\n\n"
+
+
+def _values(event: ChatChunk, history: bool) -> list[Any]:
+    """Return the values of an event that can be large and are written one by one; a text is not."""
+    match event:
+        case ToolDisplay(envelope=envelope):
+            return [envelope.to_dict()]
+        case ToolRequested(arguments=arguments):
+            return [arguments]
+        case Done(result=result):
+            return [*(envelope.to_dict() for envelope in result["displays"]), result["history"] if history else None]
+        case ChatFailed() if history:
+            return [event.history]
+        case _:
+            return []
 
 
 async def _messages(
@@ -91,8 +107,11 @@ async def _messages(
             else:
                 if event is None:
                     break
-                text = message(event, history=history) if event.type in types else ""
-                told |= text != "" and isinstance(event, ChatFailed)
+                text = ""
+                if event.type in types:
+                    size = rough_size_of(_values(event, history))
+                    text = await in_worker_if_large(size, message, event, history)
+                    told |= isinstance(event, ChatFailed)
             if text:
                 yield text
                 last_sent = loop.time()
