@@ -23,7 +23,7 @@ from xmcp.chat.json_values import MAX_DEPTH, MAX_INTEGER_BITS, Replacement, as_j
 from xmcp.chat.messages import Message, message_to_json
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
-from xmcp.client.chat_stream import ChatStream
+from xmcp.client.chat_stream import ChatStream, EventStream
 from xmcp.client.hooks.middleware import IdLike, named
 from xmcp.client.loop import usage as accounting
 from xmcp.wire import DisplayEnvelope
@@ -86,8 +86,8 @@ class ConversationReply(ChatResult):
 class _Running:
     """The running chat."""
 
-    consumer: weakref.ref[AsyncGenerator[ChatChunk, None]] | None = None
-    """The generator of the consumer; dead if it was dropped without `aclose()`. The event loop then ends the chat."""
+    consumer: weakref.ref[EventStream] | None = None
+    """The stream of the consumer; dead if it was dropped without `aclose()`. The event loop then ends the chat."""
     stream: ChatStream | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -177,11 +177,11 @@ class Conversation:
             raise AssertionError("a chat ended without its last event")
         return ConversationReply(result, trace)
 
-    def stream_chat(self, query: str) -> AsyncGenerator[ChatChunk, None]:
+    def stream_chat(self, query: str) -> EventStream:
         """Ask, and yield the events as they happen (`ChatChunk`). The chat begins with the first step of the iteration.
 
-        `aclose()` (or `contextlib.aclosing`) ends the chat early, and so does leaving a loop over it if there is no
-        other reference to it. Raises what `chat` raises.
+        `sse()` of the stream yields them for a web page instead. `aclose()` (or `contextlib.aclosing`) ends the chat
+        early, and so does leaving a loop over it if there is no other reference to it. Raises what `chat` raises.
         """
         return self._stream(query, self._trace())
 
@@ -264,11 +264,11 @@ class Conversation:
     def _trace(self) -> Trace:
         return Trace(session_id=self.session_id, tenant_id=self.tenant_id)
 
-    def _stream(self, query: str, trace: Trace) -> AsyncGenerator[ChatChunk, None]:
-        running = _Running()
-        events = self._events(query, trace, running)
-        running.consumer = weakref.ref(events)
-        return events
+    def _stream(self, query: str, trace: Trace) -> EventStream:
+        running, stream = _Running(), EventStream()
+        running.consumer = weakref.ref(stream)
+        stream.attach(self._events(query, trace, running))
+        return stream
 
     async def _events(self, query: str, trace: Trace, running: _Running) -> AsyncGenerator[ChatChunk, None]:
         await self._wait_for_its_turn()
