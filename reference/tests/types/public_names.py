@@ -34,6 +34,7 @@ from xmcp.client import (
     CallReport,
     ChatContext,
     ChatFailed,
+    ChatOptions,
     ChatResult,
     ChatStream,
     ChatUsage,
@@ -424,7 +425,14 @@ async def chat() -> StopReason:
                     by_class(chunk)
                     by_type(chunk)
             conversation = Conversation(ai, system="Be brief.")
-            reply: ConversationReply = await conversation.chat("hello")
+            options: ChatOptions = {
+                "model": (Echo(), "m"),
+                "tools": ["add"],
+                "max_turns": 3,
+                "metadata": {"plan": "pro"},
+            }
+            reply: ConversationReply = await conversation.chat("hello", **options)
+            await ai.chat("hello", [], model="m", system="Be brief.", tools=lambda name: name.startswith("crm__"))
             assert_type(reply.displays, list[DisplayEnvelope])
             talk: EventStream = conversation.stream_chat("again")
             async for chunk in talk:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from xmcp.chat.usage import ChatUsage, UsageRecord
     from xmcp.client.ai_client import AIClient
     from xmcp.client.calls.retry_policy import RetryPolicy
+    from xmcp.client.chat_options import ChatOptions
     from xmcp.client.chat_stream import ChatStream, EventStream
     from xmcp.client.conversation import Conversation, ConversationReply, SnapshotError
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
@@ -72,6 +73,7 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
         "xmcp.client.ai_client": ("AIClient",),
         "xmcp.client.calls.retry_policy": ("RetryPolicy",),
+        "xmcp.client.chat_options": ("ChatOptions",),
         "xmcp.client.chat_stream": ("ChatStream", "EventStream"),
         "xmcp.client.conversation": ("Conversation", "ConversationReply", "SnapshotError"),
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
@@ -95,6 +97,7 @@ __all__ = [
     "ChatChunk",
     "ChatContext",
     "ChatFailed",
+    "ChatOptions",
     "ChatResult",
     "ChatStream",
     "ChatUsage",

@@ -13,16 +13,16 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import IO, Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from anyio.from_thread import start_blocking_portal
 
 from xmcp.chat.audit_records import Trace
 from xmcp.chat.events import ChatChunk, ChatResult
 from xmcp.chat.messages import Message
-from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
+from xmcp.client.chat_options import ChatOptions
 from xmcp.client.chat_stream import EventStream
 from xmcp.client.conversation import Conversation, ConversationReply
 from xmcp.client.hooks.middleware import IdLike
@@ -163,11 +163,11 @@ class SyncAIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
-        sampler: SamplerConfig | None = None,
+        **options: Unpack[ChatOptions],
     ) -> ChatResult:
         """Answer one query; arguments, result and exceptions are those of `AIClient.chat`."""
         return self._await(
-            lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
+            lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id, **options)
         )
 
     def stream_chat(
@@ -177,14 +177,14 @@ class SyncAIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
-        sampler: SamplerConfig | None = None,
+        **options: Unpack[ChatOptions],
     ) -> SyncEventStream:
         """Answer one query and yield its events as they happen; see `AIClient.stream_chat`.
 
         The chat advances as the loop asks for events. Leaving the loop cancels the chat and waits for its end.
         """
         ai = self._opened().ai
-        chat = ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
+        chat = ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, **options)
         return SyncEventStream(self, chat)
 
     def conversation(self, **options: Any) -> SyncConversation:
@@ -344,13 +344,13 @@ class SyncConversation:
         self._client = client
         self._conversation = conversation
 
-    def chat(self, query: str) -> ConversationReply:
+    def chat(self, query: str, **options: Unpack[ChatOptions]) -> ConversationReply:
         """Ask, and wait for the answer; see `Conversation.chat`."""
-        return self._client._await(lambda _: self._conversation.chat(query))
+        return self._client._await(lambda _: self._conversation.chat(query, **options))
 
-    def stream_chat(self, query: str) -> SyncEventStream:
+    def stream_chat(self, query: str, **options: Unpack[ChatOptions]) -> SyncEventStream:
         """Ask, and yield the events as they happen. Leaving the loop cancels the chat; its history is kept."""
-        return SyncEventStream(self._client, self._conversation.stream_chat(query))
+        return SyncEventStream(self._client, self._conversation.stream_chat(query, **options))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the conversation as JSON values."""
