@@ -445,6 +445,8 @@ async def chat() -> StopReason:
             return reply.stop_reason
     except (ProviderError, QuotaExceeded) as exc:
         assert_type(exc.history, list[dict[str, Any]] | None)
+        if isinstance(exc, ProviderError):
+            assert_type(exc.ui_message(), str)
     except CircuitOpenError as exc:
         assert_type(exc.retry_after, float)
     except (ServersUnavailable, SnapshotError) as exc:

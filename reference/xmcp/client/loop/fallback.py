@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.errors import CONSEQUENCES, ProviderError
 from xmcp.providers import LLMProvider
 
 Fallback: TypeAlias = "str | tuple[LLMProvider | str, str | None]"
@@ -49,12 +49,13 @@ def first(models: Sequence[Model], given: Any, make: Callable[[str, str], LLMPro
 def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["repeat", "next", "raise"]:
     """Return what to do after a model failed, when the SDK's own retries are over.
 
-    A model whose answer broke off is asked once more, because no SDK retries that. Then the next model is asked, unless
-    the request itself was refused (`content`): other models would refuse it too, or answer what they should not.
+    `CONSEQUENCES` says which failures end the chat, and for which a model whose answer broke off is asked once more:
+    no SDK retries that.
     """
-    if error.began and error.category is ErrorCategory.NETWORK and not repeated:
+    follows = CONSEQUENCES[error.category]
+    if error.began and follows.repeats and not repeated:
         return "repeat"
-    return "next" if more and error.category is not ErrorCategory.CONTENT else "raise"
+    return "next" if more and follows.then == "next" else "raise"
 
 
 def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, str], LLMProvider]) -> Model:
