@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
@@ -52,10 +53,10 @@ def interrupted(state: LLMState, pieces: Sequence[str], received: Received) -> t
     """
     said = received.usage
     read, written = _count(said.input_tokens), _count(said.output_tokens)
-    counted = Usage(
-        estimated_tokens(state.messages, state.tools) if read is None else read,
-        estimated_output_tokens(pieces, received.bytes) if written is None else written,
-        said.cached_tokens,
+    counted = replace(
+        said,
+        input_tokens=estimated_tokens(state.messages, state.tools) if read is None else read,
+        output_tokens=estimated_output_tokens(pieces, received.bytes) if written is None else written,
     )
     return Completion("".join(pieces), usage=counted, model=received.model), None in (read, written)
 
