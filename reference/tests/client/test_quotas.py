@@ -18,14 +18,15 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from support.clock import Clock
 from support.scripted_model import ScriptedModel
 
+from xmcp.chat import token_estimate
 from xmcp.chat.errors import ProviderError, QuotaExceeded
+from xmcp.chat.token_estimate import estimated_tokens
 from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient
-from xmcp.client.hooks import quota_accounts, token_estimate
+from xmcp.client.hooks import quota_accounts
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
-from xmcp.client.hooks.token_estimate import estimate_input_tokens
 from xmcp.providers import Completion, ScriptedProvider, ToolCall, ToolSchemas, Usage
 
 PRICED = Completion("hi", usage=Usage(10_000, 10_000))
@@ -250,9 +251,9 @@ class TestWhatACallCounts:
             ({"role": "assistant", "tool_calls": None}, 0),
             ({"role": "user", "content": [{"type": "text", "text": "x" * 400}, image]}, 100 + 1_000),
         ):
-            assert estimate_input_tokens([message], schemas) == math.ceil(frame + size + len(schemas.json) / 4)
-        assert estimate_input_tokens([{"tool_calls": [{"id": "a", "function": "f"}, {"id": "b"}, 7]}], schemas) > 0
-        assert estimate_input_tokens([{"content": "abc"}] * 2, ToolSchemas()) == math.ceil(2 * (frame + 0.75) + 0.5)
+            assert estimated_tokens([message], schemas) == math.ceil(frame + size + len(schemas.json) / 4)
+        assert estimated_tokens([{"tool_calls": [{"id": "a", "function": "f"}, {"id": "b"}, 7]}], schemas) > 0
+        assert estimated_tokens([{"content": "abc"}] * 2, ToolSchemas()) == math.ceil(2 * (frame + 0.75) + 0.5)
 
 
 class TestDollars:

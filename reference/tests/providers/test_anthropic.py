@@ -379,7 +379,7 @@ async def test_all_input_counts_and_the_last_count_is_the_right_one(vendor: Anth
     vendor.answers(Raw("", body, "text/event-stream"))
     received = Received()
     _, completion = await ask(vendor, received=received)
-    assert completion.usage == received.usage == Usage(328, 42, 301)
+    assert completion.usage == received.usage == Usage(328, 42, 301, 20)
 
 
 async def test_what_has_arrived_is_known_when_the_answer_breaks_off(vendor: AnthropicMessages) -> None:
@@ -389,7 +389,7 @@ async def test_what_has_arrived_is_known_when_the_answer_breaks_off(vendor: Anth
     with pytest.raises(ProviderError) as caught:
         await ask(vendor, received=received)
     assert caught.value.category is ErrorCategory.NETWORK
-    assert (received.bytes, received.usage, received.model) == (4 + 3 + 4, Usage(10, 1), said.MODEL)
+    assert (received.bytes, received.usage, received.model) == (4 + 3 + 4, Usage(10), said.MODEL)
 
 
 async def test_what_is_not_known_yet_is_left_out(vendor: AnthropicMessages) -> None:

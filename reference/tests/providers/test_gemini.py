@@ -388,7 +388,7 @@ async def test_a_blocked_prompt_is_an_error_that_says_why(server: Server) -> Non
 async def test_thoughts_and_the_results_of_the_vendors_tools_are_counted(server: Server) -> None:
     counted = {"promptTokenCount": 10, "toolUsePromptTokenCount": 5, "candidatesTokenCount": 3, "thoughtsTokenCount": 4}
     server.replies = [events({"text": "a"}, usageMetadata=counted), events({"text": "a"}, usageMetadata={})]
-    assert (await ask(server))[1].usage == Usage(15, 7, None)
+    assert (await ask(server))[1].usage == Usage(15, 7, reasoning_tokens=4)
     assert (await ask(server))[1].usage == Usage()
 
 

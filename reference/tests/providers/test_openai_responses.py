@@ -426,7 +426,7 @@ def test_what_arrives_besides_the_text_is_counted_while_it_arrives() -> None:
     assert received.bytes == len("Hm.") + len("add") + len('{"of": "é"}'.encode())
     assert (received.model, received.usage) == (stand_in.MODEL, Usage())
     assembly.take(stream[-1])
-    assert received.usage == Usage(10, 5, 2)
+    assert received.usage == Usage(10, 5, 2, 0, 1)
 
 
 def test_the_usage_of_an_answer_that_fails_counts() -> None:

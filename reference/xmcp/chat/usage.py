@@ -8,11 +8,19 @@ from typing import NotRequired, TypedDict
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request to a model as the vendor counted them; `None` if it gave no count."""
+    """Tokens of one request to a model as the vendor counted them; `None` if it gave no count.
+
+    `input_tokens` and `output_tokens` are all of them: those of the cache and of reasoning are in them.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    """How many of the input tokens came from the vendor's cache."""
+    cache_write_tokens: int | None = None
+    """How many of the input tokens the vendor wrote into its cache, for which some take more."""
+    reasoning_tokens: int | None = None
+    """How many of the output tokens the model thought with."""
 
 
 class UsageRecord(TypedDict):

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, Literal, Self, Unpack
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.arguments import of_application
@@ -38,6 +38,7 @@ from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.library_prices import LibraryPrices, billed_url
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
@@ -127,7 +128,8 @@ class AIClient:
             keeps its own handler.
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
-            is not known. Without it, `cost_usd` is `None`.
+            is not known. `library`: the prices of the package genai-prices, by the address that a provider asks
+            (`api_url`); a model that it does not know has no cost. `None`: `cost_usd` is always `None`.
         max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
             says what is left out.
         refresh_interval: Time between two listings of the tools of each connected server. 0: they are listed again only
@@ -178,7 +180,7 @@ class AIClient:
         on_error: ErrorCallback | None = None,
         sampling: Sampling | None = None,
         usage_sink: UsageSink | None = None,
-        price: Price | None = None,
+        price: Price | Literal["library"] | None = ClientOptions.price,
         max_tools_per_server: int = ClientOptions.max_tools_per_server,
         refresh_interval: float = ClientOptions.refresh_interval,
         require_servers: bool = False,
@@ -249,7 +251,7 @@ class AIClient:
             meta_tools=meta_tool_names,
             hooks=Hooks(options.on_display, options.on_error),
             usage_sink=options.usage_sink,
-            price=options.price,
+            price=LibraryPrices(self._log) if options.price == "library" else options.price,
         )
         self._cache = options.cache
         self._params = dict(options.params or {})
@@ -268,7 +270,7 @@ class AIClient:
             params=self._params,
             budgets=Budgets(options.display_budget, options.result_budget),
         )
-        if options.price is None and any(getattr(member, "counts_spend", False) for member in options.middleware):
+        if not self._has_prices and any(getattr(member, "counts_spend", False) for member in options.middleware):
             self._log.warning("quota_without_price", message="A quota with spend_usd has no effect without price=...")
         self._chat_timeout = options.chat_timeout
         self._servers = Servers(
@@ -299,9 +301,12 @@ class AIClient:
         self._entered = True
         # Calls of an earlier event loop that was stopped may never have given their slots back.
         self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
+        loading = asyncio.create_task(self._load_prices(), name="xmcp prices")
         try:
             await self._servers.open()
+            await loading
         except BaseException:
+            loading.cancel()
             await self.aclose()
             raise
         return self
@@ -318,6 +323,17 @@ class AIClient:
         await self._servers.close()
         for provider in self._own_providers:
             await provider.aclose()
+
+    @property
+    def _has_prices(self) -> bool:
+        """Whether the cost of any request can be known."""
+        if isinstance(self._settings.price, LibraryPrices):
+            return any(billed_url(model.provider) is not None for model in self._settings.models)
+        return self._settings.price is not None
+
+    async def _load_prices(self) -> None:
+        if isinstance(self._settings.price, LibraryPrices) and self._has_prices:
+            await self._settings.price.load()
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:

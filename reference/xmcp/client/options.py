@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
@@ -139,6 +139,14 @@ def function_of(*parameters: str) -> Check:
     return check
 
 
+def prices(option: str, value: Any) -> None:
+    """Require a function that knows prices, `None`, or the word for the price library."""
+    if isinstance(value, str) and value != "library":
+        raise ValueError(f"{option} must be 'library', None, or a function of (provider, model, usage), not {value!r}.")
+    if value is not None and value != "library":
+        function_of("provider", "model", "usage")(option, value)
+
+
 def store(protocol: type, example: str) -> Check:
     """Return a check that requires an object with the methods of `protocol`."""
 
@@ -228,7 +236,7 @@ class ClientOptions:
     on_error: ErrorCallback | None = field(default=None, metadata=checked(function_of("error", "history")))
     sampling: Sampling | None = field(default=None, metadata=checked(function_of("request")))
     usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
-    price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
+    price: Price | Literal["library"] | None = field(default="library", metadata=checked(prices))
 
     max_tools_per_server: int = field(default=MAX_TOOLS, metadata=checked(whole_number))
     refresh_interval: float = field(default=30.0, metadata=checked(interval))

@@ -254,7 +254,8 @@ class ProviderContract:
         cached = None if "cached_tokens" in vendor.lacks else 4
         vendor.answers(Answer("ok", usage=Usage(100, 7, cached)))
         _, completion = await ask(vendor)
-        assert completion.usage == Usage(100, 7, cached)
+        usage = completion.usage
+        assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (100, 7, cached)
         assert completion.model
 
     @_with_vendor()

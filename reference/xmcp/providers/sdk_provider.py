@@ -112,6 +112,11 @@ class SDKProvider(ABC, Generic[ClientT]):
         """Return the address that a client asks."""
 
     @property
+    def api_url(self) -> str:
+        """The address that is asked, without credentials. Its owner bills the requests, so that prices depend on it."""
+        return self._address or f"https://{self.host}"
+
+    @property
     def _address(self) -> str:
         """The address that is asked, without credentials; empty if only the SDK knows it."""
         own = self._address_of(self._client) if self._client is not None else ""

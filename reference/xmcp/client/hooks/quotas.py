@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 from xmcp.chat.errors import ProviderError, QuotaExceeded
+from xmcp.chat.token_estimate import estimated_output_tokens, estimated_tokens
 from xmcp.client.hooks.middleware import Middleware, named
 from xmcp.client.hooks.quota_accounts import (
     NOTHING,
@@ -27,7 +28,6 @@ from xmcp.client.hooks.quota_accounts import (
     check_count,
     is_amount,
 )
-from xmcp.client.hooks.token_estimate import estimate_input_tokens, estimate_output_tokens
 
 if TYPE_CHECKING:
     from xmcp.chat.completions import Completion
@@ -132,7 +132,7 @@ class TenantQuotas(Middleware):
         """
         account = self._account(state.tenant_id)
         priced = (state.tenant_id, state.provider, state.model)
-        input_tokens = estimate_input_tokens(state.messages, state.tools)
+        input_tokens = estimated_tokens(state.messages, state.tools)
         tokens = input_tokens + self._output_tokens
         estimate = Amount(tokens, tokens * self._prices.of(priced))
         self._check(state.tenant_id, account, account.reserved, estimate)
@@ -257,7 +257,7 @@ class TenantQuotas(Middleware):
         if answer is None:
             return self._output_tokens
         calls = [part for call in answer.tool_calls for part in (call.name, call.arguments)]
-        return max(self._output_tokens, estimate_output_tokens([answer.text, *calls]))
+        return max(self._output_tokens, estimated_output_tokens([answer.text, *calls]))
 
     async def _wait(self, account: Account, state: ToolState) -> None:
         """Wait for a place. When this returns it is taken; when it raises nothing is left behind."""

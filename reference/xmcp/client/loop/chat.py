@@ -41,6 +41,7 @@ from xmcp.client.hooks.middleware import LLMState
 from xmcp.client.loop import fallback
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
+from xmcp.client.loop.library_prices import LibraryPrices
 from xmcp.client.loop.stop_reason import DisplayMode, ending
 from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn, let_others_run
 from xmcp.client.loop.usage import Price
@@ -69,7 +70,7 @@ class ChatSettings:
     meta_tools: tuple[str, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
     usage_sink: UsageSink | None = None
-    price: Price | None = None
+    price: Price | LibraryPrices | None = None
 
 
 class _TimeOver(TimeoutError):
@@ -339,6 +340,8 @@ class Chat:
 
     def _record(self, completion: Completion, state: LLMState) -> UsageRecord:
         price, context = self._settings.price, self._scope.context
+        if isinstance(price, LibraryPrices):
+            price = price.of(self._settings.models[self._model].provider)
         return accounting.record(completion, state.provider, state.model, context, price, self._log)
 
     async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
 from xmcp.chat.completions import Completion
+from xmcp.chat.token_estimate import estimated_output_tokens, estimated_tokens
 from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, LLMState
-from xmcp.client.hooks.token_estimate import estimate_input_tokens, estimate_output_tokens
 from xmcp.providers.base import Received
 
 Price: TypeAlias = Callable[[str, str, Usage], float | None]
@@ -52,10 +53,10 @@ def interrupted(state: LLMState, pieces: Sequence[str], received: Received) -> t
     """
     said = received.usage
     read, written = _count(said.input_tokens), _count(said.output_tokens)
-    counted = Usage(
-        estimate_input_tokens(state.messages, state.tools) if read is None else read,
-        estimate_output_tokens(pieces, received.bytes) if written is None else written,
-        said.cached_tokens,
+    counted = replace(
+        said,
+        input_tokens=estimated_tokens(state.messages, state.tools) if read is None else read,
+        output_tokens=estimated_output_tokens(pieces, received.bytes) if written is None else written,
     )
     return Completion("".join(pieces), usage=counted, model=received.model), None in (read, written)
 

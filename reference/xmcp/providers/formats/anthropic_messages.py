@@ -440,7 +440,7 @@ class Assembly:
         if kind == "message_start":
             message = self._object(event, "message")
             self._received.model = self._str(message, "model") or self._received.model
-            self._take_usage(message.get("usage"))
+            self._take_usage(message.get("usage"), begun=True)
         elif kind == "message_delta":
             self._reason = self._str(self._object(event, "delta"), "stop_reason") or self._reason
             self._take_usage(event.get("usage"))
@@ -460,6 +460,7 @@ class Assembly:
         self.take({"type": "message_start", "message": answer})
         for index, block in enumerate(content):
             self.take({"type": "content_block_start", "index": index, "content_block": block})
+        self._take_usage(answer.get("usage"))
         self._reason, self.ended = self._str(answer, "stop_reason") or None, True
         return self.finish(done=False)
 
@@ -543,16 +544,24 @@ class Assembly:
             self._text.append(text)
         return text
 
-    def _take_usage(self, said: Any) -> None:
-        """Counts are cumulative: the later one counts, and one that is missing or empty changes nothing."""
+    def _take_usage(self, said: Any, *, begun: bool = False) -> None:
+        """Counts are cumulative: the later one counts, and one that is missing or empty changes nothing.
+
+        What a stream says of its output when it has `begun` counts next to nothing of it: if it breaks off, an estimate
+        of what arrived is closer.
+        """
         if not isinstance(said, Mapping):
             return
-        for name in _COUNTS:
-            if (count := chat_completions.count(said.get(name))) is not None:
+        details = said.get("output_tokens_details")
+        thinking = details.get(_THINKING) if isinstance(details, Mapping) else None
+        counts = {**said, _THINKING: thinking}
+        for name in _INPUTS if begun else (*_INPUTS, "output_tokens", _THINKING):
+            if (count := chat_completions.count(counts.get(name))) is not None:
                 self._usage[name] = count
         inputs = [self._usage[name] for name in _INPUTS if name in self._usage]
+        told = self._usage.get
         self._received.usage = Usage(
-            sum(inputs) if inputs else None, self._usage.get("output_tokens"), self._usage.get(_CACHED)
+            sum(inputs) if inputs else None, told("output_tokens"), told(_CACHED), told(_WRITTEN), told(_THINKING)
         )
 
     def _grow(self, characters: int) -> None:
@@ -586,8 +595,9 @@ class Assembly:
 
 
 _CACHED: Final = "cache_read_input_tokens"
-_INPUTS: Final = ("input_tokens", "cache_creation_input_tokens", _CACHED)
-_COUNTS: Final = (*_INPUTS, "output_tokens")
+_WRITTEN: Final = "cache_creation_input_tokens"
+_INPUTS: Final = ("input_tokens", _WRITTEN, _CACHED)
+_THINKING: Final = "thinking_tokens"
 
 
 def _bytes(text: str) -> int:

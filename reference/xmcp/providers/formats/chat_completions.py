@@ -335,14 +335,22 @@ def usage(reported_usage: Any) -> Usage:
     """Return the tokens in a `usage` object; none if it is something else."""
     if not isinstance(reported_usage, Mapping):
         return Usage()
-    details = reported_usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    read = object_in(reported_usage, "prompt_tokens_details")
+    cached = read.get("cached_tokens")
     return Usage(
         count(reported_usage.get("prompt_tokens")),
         count(reported_usage.get("completion_tokens")),
         # the second is DeepSeek's name
         count(reported_usage.get("prompt_cache_hit_tokens") if cached is None else cached),
+        count(read.get("cache_write_tokens")),
+        count(object_in(reported_usage, "completion_tokens_details").get("reasoning_tokens")),
     )
+
+
+def object_in(said: Mapping[str, Any], member: str) -> Mapping[str, Any]:
+    """Return the object that is this member; an empty one if it is something else."""
+    value = said.get(member)
+    return value if isinstance(value, Mapping) else {}
 
 
 _MAX_COUNT: Final = 2**53

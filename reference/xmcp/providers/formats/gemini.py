@@ -541,6 +541,7 @@ def usage(counted: GenerateContentResponseUsageMetadata) -> Usage:
         _sum(counted.prompt_token_count, counted.tool_use_prompt_token_count),
         _sum(counted.candidates_token_count, counted.thoughts_token_count),
         _sum(counted.cached_content_token_count),
+        reasoning_tokens=_sum(counted.thoughts_token_count),
     )
 
 

@@ -28,6 +28,7 @@ from xmcp.providers.formats.chat_completions import (
     MAX_REASON,
     count,
     json_object,
+    object_in,
     reported,
     too_large,
 )
@@ -540,9 +541,14 @@ def usage(told: Any) -> Usage:
     """Return the tokens in a `usage` object; none if it is something else."""
     if not isinstance(told, Mapping):
         return Usage()
-    details = told.get("input_tokens_details")
-    cached = count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    return Usage(count(told.get("input_tokens")), count(told.get("output_tokens")), cached)
+    read, written = object_in(told, "input_tokens_details"), object_in(told, "output_tokens_details")
+    return Usage(
+        count(told.get("input_tokens")),
+        count(told.get("output_tokens")),
+        count(read.get("cached_tokens")),
+        count(read.get("cache_write_tokens")),
+        count(written.get("reasoning_tokens")),
+    )
 
 
 def _is_wanted_back(item: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from xmcp.chat.messages import Message
     from xmcp.chat.tool_schemas import ToolSchemas
 
 BYTES_PER_TOKEN: Final = 4
@@ -18,17 +19,20 @@ MEDIA_BYTES: Final = 4_000
 """A part of a message that is not text: vendors bill images and sounds by their measures, not by their bytes."""
 
 
-def estimate_input_tokens(messages: Sequence[Mapping[str, Any]], tools: ToolSchemas) -> int:
-    """Return about how many input tokens a request with these messages and tools has."""
+def estimated_tokens(messages: Sequence[Message], tools: ToolSchemas) -> int:
+    """Return about how many input tokens a request with these messages and tools has.
+
+    It needs no tokenizer and no network.
+    """
     return -(-(sum(map(_message_bytes, messages)) + len(tools.json)) // BYTES_PER_TOKEN)
 
 
-def estimate_output_tokens(pieces: Sequence[str], other_bytes: int = 0) -> int:
+def estimated_output_tokens(pieces: Sequence[str], other_bytes: int = 0) -> int:
     """Return about how many tokens a model wrote as these pieces of text, and as `other_bytes` of anything else."""
     return -(-(sum(map(_part_bytes, pieces)) + other_bytes) // BYTES_PER_TOKEN)
 
 
-def _message_bytes(message: Mapping[str, Any]) -> int:
+def _message_bytes(message: Message) -> int:
     content = message.get("content")
     size = sum(map(_part_bytes, content)) if isinstance(content, list | tuple) else _part_bytes(content)
     for call in message.get("tool_calls") or ():
