@@ -171,10 +171,7 @@ async def test_faults_of_a_server(
 
 
 async def test_a_server_that_takes_no_more_of_a_body_ends_at_the_time_limit(client: httpx2.AsyncClient) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(30)
-
-    async with listening(serve) as port:
+    async with _taking_nothing() as (port, _):
         with pytest.raises(httpx2.WriteTimeout):
             await client.post(f"http://127.0.0.1:{port}/", content=b"x" * 50_000_000, timeout=0.5)
 
@@ -255,33 +252,37 @@ def test_one_client_serves_several_event_loops() -> None:
 
 
 async def test_an_upload_that_the_server_takes_no_more_of_leaves_no_connection(client: httpx2.AsyncClient) -> None:
-    left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    begun = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        begun.set()
-        await stop_reading.wait()
-        with suppress(ConnectionError):
-            while await reader.read(1_000_000):
-                pass
-        left.set_result(None)
-
-    stop_reading = asyncio.Event()
-    async with listening(serve) as port:
+    before = len(os.listdir("/dev/fd"))
+    async with _taking_nothing() as (port, begun):
         asking = asyncio.create_task(client.post(f"http://127.0.0.1:{port}/", content=b"x" * 50_000_000))
         await begun.wait()
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.3)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
+        await _until(lambda: len(os.listdir("/dev/fd")) == before + OF_A_HOST)
         async with asyncio.timeout(5):
             await client.aclose()
-            stop_reading.set()
-            await left
 
 
 async def test_a_client_can_be_closed_while_an_upload_stalls() -> None:
+    async with _taking_nothing() as (port, begun), httpx2.AsyncClient(**client_options()) as client:
+        asking = asyncio.create_task(client.post(f"http://127.0.0.1:{port}/", content=b"x" * 50_000_000))
+        await begun.wait()
+        await asyncio.sleep(0.3)
+        async with asyncio.timeout(5):
+            await client.aclose()
+            with pytest.raises(httpx2.TransportError):
+                await asking
+
+
+OF_A_HOST = 3
+"""Descriptors of a host: its port, reserved and listening, and the server's side of a connection."""
+
+
+@asynccontextmanager
+async def _taking_nothing() -> AsyncIterator[tuple[int, asyncio.Event]]:
+    """Serve without reading a body; yield the port, and what says that a request has begun."""
     begun = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -289,13 +290,8 @@ async def test_a_client_can_be_closed_while_an_upload_stalls() -> None:
         begun.set()
         await asyncio.sleep(30)
 
-    async with listening(serve) as port, httpx2.AsyncClient(**client_options()) as client:
-        asking = asyncio.create_task(client.post(f"http://127.0.0.1:{port}/", content=b"x" * 50_000_000))
-        await begun.wait()
-        async with asyncio.timeout(5):
-            await client.aclose()
-            with pytest.raises(httpx2.TransportError):
-                await asking
+    async with listening(serve) as port:
+        yield port, begun
 
 
 SECOND = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"
@@ -337,14 +333,29 @@ async def test_what_nobody_asked_for_reaches_no_other_request(
 @pytest.mark.parametrize("stray", STRAY)
 async def test_what_comes_in_one_piece_with_the_end_of_an_answer_reaches_no_other_request(stray: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        rest = b""
         while await _head(reader):
-            writer.write(OK[:-2])
+            writer.write(rest + OK[:-2])
             await asyncio.sleep(0.05)
             writer.write(OK[-2:] + stray)
+            rest = SECOND[len(stray) :] if SECOND.startswith(stray) else b""
 
     async with listening(serve) as port, httpx2.AsyncClient(**client_options()) as client:
         for _ in range(3):
             assert (await client.post(f"http://127.0.0.1:{port}/", content=b"x")).text == "ok"
+
+
+@pytest.mark.parametrize("framing", [b"content-length: 9\r\n", b""], ids=["length", "to the end"])
+async def test_a_client_that_is_closed_ends_what_is_being_read(framing: bytes) -> None:
+    peer = Peer(b"HTTP/1.1 200 OK\r\n" + framing + b"\r\ntext")
+    async with listening(peer.serve) as port, httpx2.AsyncClient(**client_options(), timeout=None) as client:
+        reading = asyncio.create_task(client.get(f"http://127.0.0.1:{port}/"))
+        await _until(lambda: bool(peer.requests))
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(5):
+            await client.aclose()
+            with pytest.raises(httpx2.ReadError):
+                await reading
 
 
 def _send_now(writer: asyncio.StreamWriter, data: bytes) -> None:
@@ -543,6 +554,7 @@ async def _over_tls(peer: Peer, folder: Path) -> AsyncIterator[tuple[int, ssl.SS
     file.write_bytes(certificate.public_bytes(Encoding.PEM) + written)
     serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serving.load_cert_chain(file)
+    serving.set_alpn_protocols(["h2", "http/1.1"])
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, ssl.SSLError):
@@ -622,16 +634,19 @@ def test_a_client_is_closed_in_the_event_loops_that_use_it() -> None:
 
 def test_an_event_loop_that_is_closed_at_once_leaves_no_connection() -> None:
     client, peer = httpx2.AsyncClient(**client_options()), Peer()
+    told: list[object] = []
 
     async def ask(url: str) -> str:
         return (await client.get(url)).text
 
     with in_thread(peer.serve) as url:
         loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context))
         assert loop.run_until_complete(ask(url)) == "ok"
         loop.close()
         assert asyncio.run(ask(url)) == "ok"
         gc.collect()
+        assert told == []
         assert _comes_true(lambda: peer.left == 2)
 
 
@@ -654,13 +669,10 @@ async def test_the_time_of_the_source_of_a_body_is_not_the_servers(client: httpx
 async def test_the_end_of_a_body_that_the_server_does_not_take_ends_at_the_time_limit(
     client: httpx2.AsyncClient,
 ) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(30)
-
     async def pieces() -> AsyncIterator[bytes]:
         yield b"x" * 20_000_000
 
-    async with listening(serve) as port:
+    async with _taking_nothing() as (port, _):
         with pytest.raises(httpx2.WriteTimeout):
             await client.post(f"http://127.0.0.1:{port}/", content=pieces(), timeout=httpx2.Timeout(5, write=0.3))
 
@@ -733,12 +745,86 @@ async def test_a_method_that_cannot_be_written(client: httpx2.AsyncClient) -> No
             await client.request("A B", f"http://127.0.0.1:{port}/")
 
 
-@pytest.mark.parametrize("url", ["http://" + "a" * 64 + ".invalid/", "http://2130706433/", "http:///path"])
-async def test_a_host_that_is_none(url: str) -> None:
+@pytest.mark.parametrize(
+    ("host", "fault"),
+    [
+        ("a" * 64 + ".invalid", httpx2.ConnectError),
+        ("2130706433", httpx2.UnsupportedProtocol),
+        ("", httpx2.UnsupportedProtocol),
+    ],
+)
+async def test_a_host_that_is_none(host: str, fault: type[Exception]) -> None:
     async with httpx2.AsyncClient(**client_options()) as client:
         with pytest.raises(httpx2.TransportError) as caught:
-            await client.get(url)
-    assert str(caught.value)
+            await client.get(f"http://{host}/")
+    assert (type(caught.value), bool(str(caught.value))) == (fault, True)
+
+
+async def test_a_limit_of_nothing_is_reached(client: httpx2.AsyncClient) -> None:
+    async with listening(never_answer) as port:
+        async with asyncio.timeout(5):
+            with pytest.raises(httpx2.ReadTimeout):
+                await client.get(f"http://127.0.0.1:{port}/", timeout=httpx2.Timeout(5, read=0))
+
+
+async def test_a_fault_of_a_body_closes_its_connection(client: httpx2.AsyncClient) -> None:
+    peer = Peer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\ntext")
+    limits = httpx2.Timeout(5, read=0.3)
+    async with (
+        listening(peer.serve) as port,
+        client.stream("GET", f"http://127.0.0.1:{port}/", timeout=limits) as answer,
+    ):
+        pieces = answer.aiter_raw()
+        assert await anext(pieces) == b"text"
+        with pytest.raises(httpx2.ReadTimeout):
+            await anext(pieces)
+        await _until(lambda: peer.left == 1)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+async def test_an_answer_that_begins_before_its_request_ends(fails: bool) -> None:
+    """The limit of reading counts from the end of the request; a source that fails ends both."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"one\r\n")
+        writer.write(OK[:-2])
+        begun.set()
+        await reader.readuntil(b"0\r\n\r\n")
+        writer.write(OK[-2:])
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"one"
+        await begun.wait()
+        await asyncio.sleep(0.6)
+        if fails:
+            raise LookupError("no more")
+        yield b"two"
+
+    begun = asyncio.Event()
+    limits = httpx2.Timeout(5, read=None if fails else 0.3)
+    async with listening(serve) as port, httpx2.AsyncClient(**client_options(), timeout=limits) as client:
+        async with asyncio.timeout(5):
+            asking = client.post(f"http://127.0.0.1:{port}/", content=pieces())
+            if fails:
+                with pytest.raises(LookupError, match="no more"):
+                    await asking
+            else:
+                assert (await asking).text == "ok"
+
+
+async def test_tls_is_for_the_protocol_that_we_speak(tmp_path: Path) -> None:
+    spoken: list[str | None] = []
+
+    class Asked(Peer):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            spoken.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
+            await super().serve(reader, writer)
+
+    async with _over_tls(Asked(), tmp_path) as (port, trust):
+        trust.set_alpn_protocols(["h2"])
+        async with httpx2.AsyncClient(**client_options(trust)) as ours:
+            assert (await ours.get(f"https://localhost:{port}/")).text == "ok"
+    assert spoken == ["http/1.1"]
 
 
 async def _until(holds: Callable[[], bool]) -> None:
