@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import httpx2
@@ -20,15 +18,12 @@ import pytest
 import yaml
 from fastmcp import Client
 from support import browser
+from support.example_programs import EXAMPLES, MARKUP, ROOT, SERVE, program, shows
 from support.http_host import hosted
-from support.scripted_model import ChatServer, Reply
+from support.scripted_model import ChatServer
 
 from xmcp_models.registry import ERROR_META_KEY
 
-ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = ROOT / "examples"
-SERVE = f"{sys.executable} -m xmcp serve {EXAMPLES / 'display_server.py'} --transport stdio"
-MARKUP = "<img src=x onerror=\"document.title='broken'\">"
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 OBSERVED = {
@@ -42,7 +37,7 @@ def test_the_readme_lists_every_program_and_each_is_short() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"\]\(([^)]+\.\w+)\)", text)
     assert all((EXAMPLES / path).is_file() for path in listed)
-    programs = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("web_page/*.py"), *EXAMPLES.glob("ci/*")]
+    programs = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("web_*/*.py"), *EXAMPLES.glob("ci/*")]
     assert {str(path.relative_to(EXAMPLES)) for path in programs} <= set(listed)
     for path in (EXAMPLES / name for name in listed if not name.startswith("..")):
         most = 160 if path.parent.name == "client_adapter" else 90  # every feature of a client, and the loop
@@ -122,20 +117,6 @@ async def test_the_client_streams_an_answer_draws_a_display_and_remembers(chat_s
     ]
 
 
-def program(path: Path) -> ModuleType:
-    """Import an example, which is in no package."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # as Python does for a program; the page's has a module beside it
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.parent))
-    return module
-
-
 @pytest.fixture
 async def chat_url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     """The page's program, with a scripted model and the server of displays."""
@@ -144,10 +125,6 @@ async def chat_url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("MCP_SERVER", SERVE)
     async with hosted(program(EXAMPLES / "web_page" / "chat.py").app) as url:
         yield url
-
-
-def shows(server: ChatServer, name: str, **arguments: Any) -> Reply:
-    return server.reply.streamed("Here: ", [("c0", name, json.dumps(arguments))])
 
 
 async def test_the_program_of_the_page_streams_events_without_results_and_history(
