@@ -18,7 +18,7 @@ import pytest
 import yaml
 from fastmcp import Client
 from support import browser
-from support.example_programs import EXAMPLES, MARKUP, ROOT, SERVE, program, shows
+from support.example_programs import EXAMPLES, MARKUP, ROOT, SERVE, events_in, program, shows
 from support.http_host import hosted
 from support.scripted_model import ChatServer
 
@@ -134,11 +134,12 @@ async def test_the_program_of_the_page_streams_events_without_results_and_histor
     async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{chat_url}/ask", json="Show me EMEA.")
     assert answer.headers["content-type"].startswith("text/event-stream")
-    events = [json.loads(part.removeprefix("data: ")) for part in answer.text.split("\n\n") if part]
+    events = events_in(answer.text)
     kinds = [event["type"] for event in events]
     assert kinds == ["llm_delta", "llm_delta", "tool_started", "tool_display", "done"]
     assert events[-2]["envelope"]["type"] == "table"
-    assert events[-1] == {"type": "done", "stop_reason": "display"}
+    assert events[-1]["result"]["stop_reason"] == "display"
+    assert "history" not in events[-1]["result"]
 
 
 async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
@@ -147,7 +148,7 @@ async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
     chat_server.replies = [chat_server.reply.error(401, "sk-secret")]
     async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{chat_url}/ask", json="Hello?")
-    assert json.loads(answer.text.removeprefix("data: "))["type"] == "failed"
+    assert [event["type"] for event in events_in(answer.text)] == ["failed"]
     assert "sk-secret" not in answer.text
 
 
@@ -235,7 +236,7 @@ async def test_the_page_is_ready_for_the_next_question_and_stays_at_the_newest_l
 async def test_the_page_says_that_an_answer_is_not_complete(chat_url: str) -> None:
     async with browser.page() as page:
         await page.show(f"{chat_url}/")
-        await page.value("show({type: 'done', stop_reason: 'max_turns'})")
+        await page.value("show({type: 'done', result: {stop_reason: 'max_turns'}})")
         assert await page.value("chat.lastElementChild.textContent") == "(The answer ended early: max_turns.)"
         await page.value('fetch = async () => new Response(\'data: {"type": "llm_delta", "text": "It w"}\\n\\n\')')
         await ask(page, "And May?")
@@ -249,7 +250,7 @@ async def test_the_page_says_that_an_answer_is_not_complete(chat_url: str) -> No
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ('sales_table {"region": "EMEA", "show_user": true}', '"type": "tool_display"'),
+        ('sales_table {"region": "EMEA", "show_user": true}', '"type":"tool_display"'),
         ('sales_table {"region": "EMEA"}', '[{"month":"2026-03","units":31}'),
         ("sales_table", 'The call failed. Try: sales_table {"region": "EMEA", "show_user": true}'),
         ("Hello?", "No key, so no model."),
@@ -265,8 +266,7 @@ async def test_the_program_of_the_page_starts_without_a_key_and_says_so(
 
 def told(stream: str) -> str:
     """The text of the model in a stream of events."""
-    events = [json.loads(part.removeprefix("data: ")) for part in stream.split("\n\n") if part]
-    return "".join(event.get("text", "") for event in events)
+    return "".join(event.get("text", "") for event in events_in(stream))
 
 
 @pytest.fixture
@@ -285,7 +285,7 @@ async def test_without_a_key_each_line_that_the_page_names_works_and_no_markup_i
         assert [line.split()[0] for line in lines] == ["sales_table", "sales_chart", "remind"]
         for line in lines:
             shown = (await client.post(f"{keyless_url}/ask", json=line)).text
-            assert '"type": "tool_display"' in shown, line
+            assert '"type":"tool_display"' in shown, line
             assert "tool_error" not in shown, line
         failed = (await client.post(f"{keyless_url}/ask", json="sales_table {}")).text
     assert failed.count("Missing required argument") == 2  # the message of one event, and its `meta`

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from support import browser
-from support.example_programs import EXAMPLES, MARKUP, SERVE, program, shows
+from support.example_programs import EXAMPLES, MARKUP, SERVE, events_in, program, shows
 from support.http_host import hosted
 from support.scripted_model import ChatServer
 
@@ -30,8 +30,7 @@ async def url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Async
 async def told(url: str, question: str) -> tuple[httpx2.Response, list[dict[str, Any]]]:
     async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{url}/ask", json={"page": "p1", "question": question})
-    lines = answer.text.splitlines()
-    return answer, [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    return answer, events_in(answer.text)
 
 
 async def test_the_program_streams_what_the_page_shows_and_remembers_the_conversation(

@@ -35,3 +35,8 @@ def program(path: Path) -> ModuleType:
 def shows(server: ChatServer, name: str, **arguments: Any) -> Reply:
     """Return an answer of the model: a text, and a call with these arguments."""
     return server.reply.streamed("Here: ", [("c0", name, json.dumps(arguments))])
+
+
+def events_in(stream: str) -> list[dict[str, Any]]:
+    """Return the events in a response of server-sent events."""
+    return [json.loads(line.removeprefix("data: ")) for line in stream.splitlines() if line.startswith("data: ")]
