@@ -60,7 +60,8 @@ def types(session: nox.Session) -> None:
     """Run mypy --strict over the three packages, the tools and the examples."""
     session.run("mypy")
     session.run("mypy", "examples/level1/python/server.py")
-    session.run("mypy", *(f"examples/{name}.py" for name in ("server", "display_server", "client", "web_page/chat")))
+    programs = ("server", "display_server", "client", "web_page/chat", "web_stream/app")
+    session.run("mypy", *(f"examples/{name}.py" for name in programs))
 
 
 @check

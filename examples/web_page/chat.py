@@ -10,12 +10,10 @@ Without a key, a script stands in for the model: it calls the tool that you name
 Each question begins a new chat, and whoever reaches the port can ask: before others use it, add a login and a history.
 """
 
-import json
-import logging
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +28,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from xmcp import AIClient
-from xmcp.providers import ProviderError, ScriptedProvider
+from xmcp.client import SSE_HEADERS
+from xmcp.providers import ScriptedProvider
 
-# The other events have results of tools, and the history: they stay here.
-SHOWN = {"llm_delta", "retry", "tool_started", "tool_error", "tool_display", "failed"}
+# The other events have what the model asked and read, and what it cost: they stay here.
+SHOWN = {"llm_delta", "retry", "tool_started", "tool_error", "tool_display", "failed", "done"}
 
 SAMPLE = Path(__file__).parents[1] / "display_server.py"
 SERVER = os.environ.get("MCP_SERVER", [sys.executable, "-m", "xmcp", "serve", str(SAMPLE), "--transport", "stdio"])
-
-
-async def events(ai: AIClient, question: str) -> AsyncIterator[str]:
-    """Yield the events of one chat. If the reader closes the page, the chat ends, and so do its calls."""
-    try:
-        async with aclosing(ai.stream_chat(question, [])) as stream:
-            async for event in stream:
-                if event.type in SHOWN:
-                    yield f"data: {json.dumps({**event.to_json(), 'history': None})}\n\n"
-                elif event.type == "done":
-                    yield f"data: {json.dumps({'type': 'done', 'stop_reason': event.result['stop_reason']})}\n\n"
-    except ProviderError as failure:
-        logging.warning("A chat failed: %s", failure)  # the page has the event `failed`
 
 
 async def ask(request: Request) -> Response:
@@ -60,7 +46,7 @@ async def ask(request: Request) -> Response:
         question = str(await request.json())
     except ValueError:
         return PlainTextResponse("The question is not JSON.", status_code=400)
-    return StreamingResponse(events(request.state.ai, question), media_type="text/event-stream")
+    return StreamingResponse(request.state.ai.stream_chat(question, []).sse(types=SHOWN), headers=SSE_HEADERS)
 
 
 async def begin(request: Request) -> Response:

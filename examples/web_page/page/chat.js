@@ -15,8 +15,8 @@ function show(event) {
   }
   else if (event.type === "tool_error") add(chat, "small", `${event.tool_name}: ${said(event.error)}`)
   else if (event.type === "failed") add(chat, "p", `The chat cannot go on: ${event.error.message}`)
-  else if (event.type === "done" && !["stop", "display", "clarify"].includes(event.stop_reason)) {
-    add(chat, "p", `(The answer ended early: ${event.stop_reason}.)`)
+  else if (event.type === "done" && !["stop", "display", "clarify"].includes(event.result.stop_reason)) {
+    add(chat, "p", `(The answer ended early: ${event.result.stop_reason}.)`)
   }
   if (event.type.startsWith("tool_")) answer = undefined // what the model writes next is a new paragraph
   ended ||= event.type === "done" || event.type === "failed"
@@ -39,9 +39,11 @@ form.addEventListener("submit", async (submitted) => {
     const response = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body })
     let rest = ""
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
-      const events = (rest + piece).split("\n\n")
-      rest = events.pop()
-      for (const event of events) show(JSON.parse(event.slice("data: ".length)))
+      const messages = (rest + piece).split("\n\n")
+      rest = messages.pop()
+      for (const line of messages.flatMap((message) => message.split("\n"))) {
+        if (line.startsWith("data: ")) show(JSON.parse(line.slice("data: ".length)))
+      }
     }
   } catch (failure) { console.warn(failure) }
   chat.removeAttribute("aria-busy")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import httpx2
@@ -20,15 +18,12 @@ import pytest
 import yaml
 from fastmcp import Client
 from support import browser
+from support.example_programs import EXAMPLES, MARKUP, ROOT, SERVE, events_in, program, shows
 from support.http_host import hosted
-from support.scripted_model import ChatServer, Reply
+from support.scripted_model import ChatServer
 
 from xmcp_models.registry import ERROR_META_KEY
 
-ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = ROOT / "examples"
-SERVE = f"{sys.executable} -m xmcp serve {EXAMPLES / 'display_server.py'} --transport stdio"
-MARKUP = "<img src=x onerror=\"document.title='broken'\">"
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 OBSERVED = {
@@ -43,7 +38,7 @@ def test_the_readme_lists_every_program_and_each_is_short() -> None:
     listed = re.findall(r"\]\(([^)]+\.\w+)\)", text)
     assert all((EXAMPLES / path).is_file() for path in listed)
     programs = [
-        path for names in ("*.py", "web_page/*.py", "own_provider/*.py", "ci/*") for path in EXAMPLES.glob(names)
+        path for names in ("*.py", "web_*/*.py", "own_provider/*.py", "ci/*") for path in EXAMPLES.glob(names)
     ]
     assert {str(path.relative_to(EXAMPLES)) for path in programs} <= set(listed)
     for path in (EXAMPLES / name for name in listed if not name.startswith("..")):
@@ -141,20 +136,6 @@ async def test_the_client_streams_an_answer_draws_a_display_and_remembers(chat_s
     ]
 
 
-def program(path: Path) -> ModuleType:
-    """Import an example, which is in no package."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # as Python does for a program; the page's has a module beside it
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.parent))
-    return module
-
-
 @pytest.fixture
 async def chat_url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     """The page's program, with a scripted model and the server of displays."""
@@ -165,10 +146,6 @@ async def chat_url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
         yield url
 
 
-def shows(server: ChatServer, name: str, **arguments: Any) -> Reply:
-    return server.reply.streamed("Here: ", [("c0", name, json.dumps(arguments))])
-
-
 async def test_the_program_of_the_page_streams_events_without_results_and_history(
     chat_server: ChatServer, chat_url: str
 ) -> None:
@@ -176,11 +153,12 @@ async def test_the_program_of_the_page_streams_events_without_results_and_histor
     async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{chat_url}/ask", json="Show me EMEA.")
     assert answer.headers["content-type"].startswith("text/event-stream")
-    events = [json.loads(part.removeprefix("data: ")) for part in answer.text.split("\n\n") if part]
+    events = events_in(answer.text)
     kinds = [event["type"] for event in events]
     assert kinds == ["llm_delta", "llm_delta", "tool_started", "tool_display", "done"]
     assert events[-2]["envelope"]["type"] == "table"
-    assert events[-1] == {"type": "done", "stop_reason": "display"}
+    assert events[-1]["result"]["stop_reason"] == "display"
+    assert "history" not in events[-1]["result"]
 
 
 async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
@@ -189,7 +167,7 @@ async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
     chat_server.replies = [chat_server.reply.error(401, "sk-secret")]
     async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{chat_url}/ask", json="Hello?")
-    assert json.loads(answer.text.removeprefix("data: "))["type"] == "failed"
+    assert [event["type"] for event in events_in(answer.text)] == ["failed"]
     assert "sk-secret" not in answer.text
 
 
@@ -277,7 +255,7 @@ async def test_the_page_is_ready_for_the_next_question_and_stays_at_the_newest_l
 async def test_the_page_says_that_an_answer_is_not_complete(chat_url: str) -> None:
     async with browser.page() as page:
         await page.show(f"{chat_url}/")
-        await page.value("show({type: 'done', stop_reason: 'max_turns'})")
+        await page.value("show({type: 'done', result: {stop_reason: 'max_turns'}})")
         assert await page.value("chat.lastElementChild.textContent") == "(The answer ended early: max_turns.)"
         await page.value('fetch = async () => new Response(\'data: {"type": "llm_delta", "text": "It w"}\\n\\n\')')
         await ask(page, "And May?")
@@ -291,7 +269,7 @@ async def test_the_page_says_that_an_answer_is_not_complete(chat_url: str) -> No
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ('sales_table {"region": "EMEA", "show_user": true}', '"type": "tool_display"'),
+        ('sales_table {"region": "EMEA", "show_user": true}', '"type":"tool_display"'),
         ('sales_table {"region": "EMEA"}', '[{"month":"2026-03","units":31}'),
         ("sales_table", 'The call failed. Try: sales_table {"region": "EMEA", "show_user": true}'),
         ("Hello?", "No key, so no model."),
@@ -307,8 +285,7 @@ async def test_the_program_of_the_page_starts_without_a_key_and_says_so(
 
 def told(stream: str) -> str:
     """The text of the model in a stream of events."""
-    events = [json.loads(part.removeprefix("data: ")) for part in stream.split("\n\n") if part]
-    return "".join(event.get("text", "") for event in events)
+    return "".join(event.get("text", "") for event in events_in(stream))
 
 
 @pytest.fixture
@@ -327,7 +304,7 @@ async def test_without_a_key_each_line_that_the_page_names_works_and_no_markup_i
         assert [line.split()[0] for line in lines] == ["sales_table", "sales_chart", "remind"]
         for line in lines:
             shown = (await client.post(f"{keyless_url}/ask", json=line)).text
-            assert '"type": "tool_display"' in shown, line
+            assert '"type":"tool_display"' in shown, line
             assert "tool_error" not in shown, line
         failed = (await client.post(f"{keyless_url}/ask", json="sales_table {}")).text
     assert failed.count("Missing required argument") == 2  # the message of one event, and its `meta`

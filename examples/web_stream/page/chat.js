@@ -1,0 +1,80 @@
+// Everything that comes is text for the page: `textContent` and `append`, never `innerHTML`.
+const page = crypto.randomUUID() // the conversation of this page; only it knows the name
+const [chat, form, question, ask, stop] = ["chat", "form", "question", "ask", "stop"].map((id) => document.getElementById(id))
+
+function add(parent, name, text = "") {
+  const element = parent.appendChild(document.createElement(name))
+  element.textContent = text
+  return element
+}
+
+// The messages of a stream: each ends with an empty line. A comment, by which the connection is kept, has no data.
+async function* events(body) {
+  let rest = ""
+  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+    const messages = (rest + piece).split("\n\n")
+    rest = messages.pop()
+    for (const message of messages) {
+      const data = message.split("\n").find((line) => line.startsWith("data: "))
+      if (data) yield JSON.parse(data.slice("data: ".length))
+    }
+  }
+}
+
+// One line for each call, which says how far it is; what the model read can be opened.
+function call(lines, { call_id: id, tool_name: name }, state, text = "") {
+  const line = (lines[id] ??= add(chat, "details"))
+  line.replaceChildren()
+  add(line, "summary", `${name}: ${state}`)
+  if (text) add(line, "pre", text)
+}
+
+function display({ type, payload, title, alt }) {
+  const rows = payload?.rows ?? payload
+  if (type !== "table" || !Array.isArray(rows)) {
+    return add(chat, "p", alt ?? payload?.message ?? (typeof payload === "string" ? payload : JSON.stringify(payload)))
+  }
+  const columns = (payload.columns ?? Object.keys(rows[0] ?? {})).map((one) => (one.key ? one : { key: one }))
+  const table = add(chat, "table")
+  add(table, "caption", title)
+  for (const { key, title } of columns) add(table.tHead?.rows[0] ?? table.createTHead().insertRow(), "th", title ?? key)
+  for (const row of rows) {
+    const line = add(table, "tr")
+    columns.forEach(({ key }, at) => add(line, "td", (Array.isArray(row) ? row[at] : row[key]) ?? ""))
+  }
+}
+
+async function run(text, signal) {
+  const headers = { "Content-Type": "application/json" }
+  const body = JSON.stringify({ page, question: text })
+  const response = await fetch("ask", { method: "POST", headers, body, signal })
+  if (!response.ok) throw new Error(await response.text())
+  const lines = {}
+  let answer // the paragraph that the model writes
+  for await (const event of events(response.body)) {
+    if (event.type === "llm_delta") (answer ??= add(chat, "p")).append(event.text)
+    else if (event.type === "retry" && !event.call_id) answer?.replaceChildren() // the model begins again
+    else if (event.type === "retry") call(lines, event, `once more in ${event.wait_ms} ms`)
+    else if (event.type === "tool_call") call(lines, event, "waits")
+    else if (event.type === "tool_started") call(lines, event, "runs …")
+    else if (event.type === "tool_result") call(lines, event, "done", event.text)
+    else if (event.type === "tool_error") call(lines, event, event.error.message)
+    else if (event.type === "tool_display") display(event.envelope)
+    else if (event.type === "failed") add(chat, "p", `The chat cannot go on: ${event.error.message}`)
+    if (event.type.startsWith("tool_")) answer = undefined // what the model writes next is a new paragraph
+    if (event.type === "done" || event.type === "failed") return
+  }
+  throw new Error("the answer broke off")
+}
+
+form.addEventListener("submit", async (submitted) => {
+  submitted.preventDefault()
+  const text = question.value
+  add(chat, "h2", text)
+  form.reset()
+  const leave = new AbortController()
+  stop.onclick = () => leave.abort(new Error("stopped")) // the server ends the chat, and the calls under way
+  ask.disabled = !(stop.disabled = false)
+  try { await run(text, leave.signal) } catch (failure) { add(chat, "p", `(${failure.message})`) }
+  ask.disabled = !(stop.disabled = true)
+})

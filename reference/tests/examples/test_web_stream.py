@@ -1,0 +1,149 @@
+"""The program of the guide "A chat in a web page": over HTTP, and in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+from support import browser
+from support.example_programs import EXAMPLES, MARKUP, SERVE, events_in, program, shows
+from support.http_host import hosted
+from support.scripted_model import ChatServer
+
+TABLE = {"region": "EMEA", "show_user": True}
+
+
+@pytest.fixture
+async def url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+    """The program, with a scripted model and the server of displays."""
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("MCP_SERVER", SERVE)
+    async with hosted(program(EXAMPLES / "web_stream" / "app.py").app) as place:
+        yield place
+
+
+async def told(url: str, question: str) -> tuple[httpx2.Response, list[dict[str, Any]]]:
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{url}/ask", json={"page": "p1", "question": question})
+    return answer, events_in(answer.text)
+
+
+async def test_the_program_streams_what_the_page_shows_and_remembers_the_conversation(
+    chat_server: ChatServer, url: str
+) -> None:
+    chat_server.replies = [shows(chat_server, "sales_table", **TABLE), chat_server.reply.streamed("It was 42 in May.")]
+    answer, events = await told(url, "Show me EMEA.")
+    names = ("content-type", "cache-control", "x-accel-buffering")
+    assert [answer.headers[name] for name in names] == ["text/event-stream", "no-cache", "no"]
+    kinds = [event["type"] for event in events if event["type"] != "llm_delta"]
+    assert kinds == ["tool_call", "tool_started", "tool_result", "tool_display", "done"]
+    assert events[-1]["result"]["displays"][0]["type"] == "table"
+    assert "history" not in events[-1]["result"]
+    _, events = await told(url, "And May?")
+    assert "".join(event["text"] for event in events if event["type"] == "llm_delta") == "It was 42 in May."
+    asked = chat_server.requests[-1]["messages"]
+    assert [message["content"] for message in asked if message["role"] == "user"] == ["Show me EMEA.", "And May?"]
+
+
+async def test_a_failure_ends_the_stream_as_any_other_and_says_no_secret(chat_server: ChatServer, url: str) -> None:
+    chat_server.replies = [chat_server.reply.error(401, "sk-secret")]
+    answer, events = await told(url, "Hello?")
+    assert [event["type"] for event in events] == ["failed"]
+    assert "sk-secret" not in answer.text
+
+
+async def test_a_reader_that_leaves_ends_the_chat_at_the_model(chat_server: ChatServer, url: str) -> None:
+    endless = chat_server.reply.streamed("It was long ago.")
+    endless.pieces.insert(2, asyncio.Event())
+    chat_server.replies = [endless, chat_server.reply.streamed("Yes.")]
+    async with httpx2.AsyncClient() as client:
+        asking = {"page": "p1", "question": "Tell me a story."}
+        async with client.stream("POST", f"{url}/ask", json=asking) as answer:
+            first = await anext(answer.aiter_lines())
+    assert first == "event: llm_delta"
+    async with asyncio.timeout(20):
+        await chat_server.left.wait()
+    _, events = await told(url, "Go on?")
+    assert events[-1]["result"]["answer"] == "Yes."
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({"Content-Type": "text/plain"}, '{"page": "p", "question": "q"}', 415),
+        ({"Host": "evil.example", "Content-Type": "application/json"}, '{"page": "p", "question": "q"}', 400),
+        ({"Content-Type": "application/json"}, "Hel", 400),
+        ({"Content-Type": "application/json"}, "[]", 400),
+        ({"Content-Type": "application/json"}, "{}", 400),
+    ],
+)
+async def test_other_sites_and_what_is_no_question_are_refused(
+    headers: dict[str, str], body: str, status: int, url: str
+) -> None:
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{url}/ask", content=body, headers=headers)
+        assert answer.status_code == status
+        assert (await client.get(f"{url}/app.py")).status_code == 404
+
+
+async def ask(page: browser.Page, question: str) -> None:
+    """Ask as soon as the answer before is complete."""
+    await page.until("!document.querySelector('#ask').disabled")
+    await page.value(f"document.querySelector('#question').value = {json.dumps(question)}")
+    await page.value("document.querySelector('#ask').click()")
+
+
+LAST = "document.querySelector('#chat').lastElementChild?.textContent"
+
+
+@pytest.mark.slow
+async def test_the_page_shows_text_as_it_grows_the_tool_at_work_and_its_display_and_runs_nothing(
+    chat_server: ChatServer, url: str
+) -> None:
+    gate, asking = asyncio.Event(), shows(chat_server, "sales_table", **TABLE)
+    asking.pieces.insert(2, gate)
+    chat_server.replies = [asking, shows(chat_server, "remind", text=MARKUP, show_user=True)]
+    chat_server.replies += [shows(chat_server, "sales_table", region="MARS"), chat_server.reply.streamed(MARKUP)]
+    async with browser.page() as page:
+        await page.show(f"{url}/")
+        await ask(page, "Show me EMEA.")
+        await page.until("document.querySelector('#chat p')?.textContent === 'Her'")
+        gate.set()
+        await page.until("document.querySelectorAll('#chat tr').length === 4")
+        assert await page.value("document.querySelector('summary').textContent") == "sales_table: done"
+        assert "May" in await page.value("document.querySelector('details pre').textContent")
+        cells = await page.value("[...document.querySelectorAll('caption, th, td')].map(one => one.textContent)")
+        assert cells[:3] == ["Units sold in EMEA", "month", "Units sold"]
+        assert cells[-2:] == ["2026-05", "42"]
+        await ask(page, "Remind me.")
+        await page.until(f"{LAST} === {json.dumps(MARKUP)}")
+        await ask(page, "Write markup.")
+        await page.until(f"{LAST} === {json.dumps(MARKUP)} && document.querySelectorAll('h2').length === 3")
+        failed = await page.value("[...document.querySelectorAll('summary')].at(-1).textContent")
+        assert failed.startswith("sales_table: ")
+        assert "region" in failed
+        assert await page.value("[document.title, document.querySelectorAll('img').length]") == ["Chat", 0]
+
+
+@pytest.mark.slow
+async def test_stop_ends_the_chat_and_the_conversation_goes_on(chat_server: ChatServer, url: str) -> None:
+    endless = chat_server.reply.streamed("It was long ago.")
+    endless.pieces.insert(2, asyncio.Event())
+    chat_server.replies = [endless, chat_server.reply.streamed("Yes."), chat_server.reply.error(401, "no key")]
+    async with browser.page() as page:
+        await page.show(f"{url}/")
+        await ask(page, "Tell me a story.")
+        await page.until("document.querySelector('#chat p')?.textContent === 'It was l'")
+        await page.value("document.querySelector('#stop').click()")
+        await page.until(f"{LAST} === '(stopped)'")
+        await ask(page, "Go on?")
+        await page.until(f"{LAST} === 'Yes.'")
+        told = [message["content"] for message in chat_server.requests[-1]["messages"]]
+        assert told == ["Tell me a story.", "It was l", "Go on?"]
+        await ask(page, "And then?")
+        await page.until(f"{LAST}.startsWith('The chat cannot go on: ')")
