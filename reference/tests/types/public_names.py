@@ -40,6 +40,8 @@ from xmcp.client import (
     ChatWarning,
     ConversationReply,
     Done,
+    FilePart,
+    ImagePart,
     LLMDelta,
     LLMRetry,
     LLMState,
@@ -56,6 +58,7 @@ from xmcp.client import (
     SnapshotError,
     StopReason,
     TenantQuotas,
+    TextPart,
     ToolChanges,
     ToolClient,
     ToolDisplay,
@@ -68,6 +71,7 @@ from xmcp.client import (
     ToolState,
     ToolWarning,
     UsageRecord,
+    UserInput,
 )
 from xmcp.providers import (
     AnthropicProvider,
@@ -422,6 +426,9 @@ async def chat() -> StopReason:
                     by_class(chunk)
                     by_type(chunk)
             conversation = Conversation(ai, system="Be brief.")
+            question: UserInput = ["what?", TextPart("x"), ImagePart(b"x", "image/png"), FilePart(b"x", "text/plain")]
+            await ai.chat(question, [])
+            await ai.chat(["what?", ImagePart("https://x.example/a.png")], [])
             options: ChatOptions = {
                 "model": (Echo(), "m"),
                 "tools": ["add"],
