@@ -34,6 +34,7 @@ async def stream(ai: AIClient, sync: SyncAIClient) -> None:
         use(chunk.envelope)  # error
     await ai.chat("q", [], modle="m")  # error
     sync.chat("q", [], max_turns="3")  # error
+    await ai.chat([{"type": "text"}], [])  # error
 
 
 def change(chunk: Done) -> None:

@@ -42,6 +42,8 @@ from xmcp.client import (
     ConversationReply,
     Done,
     EventStream,
+    FilePart,
+    ImagePart,
     LLMDelta,
     LLMRetry,
     LLMState,
@@ -59,6 +61,7 @@ from xmcp.client import (
     StopReason,
     SyncEventStream,
     TenantQuotas,
+    TextPart,
     ToolChanges,
     ToolClient,
     ToolDisplay,
@@ -71,6 +74,7 @@ from xmcp.client import (
     ToolState,
     ToolWarning,
     UsageRecord,
+    UserInput,
 )
 from xmcp.providers import (
     AnthropicProvider,
@@ -425,6 +429,9 @@ async def chat() -> StopReason:
                     by_class(chunk)
                     by_type(chunk)
             conversation = Conversation(ai, system="Be brief.")
+            question: UserInput = ["what?", TextPart("x"), ImagePart(b"x", "image/png"), FilePart(b"x", "text/plain")]
+            await ai.chat(question, [])
+            await ai.chat(["what?", ImagePart("https://x.example/a.png")], [])
             options: ChatOptions = {
                 "model": (Echo(), "m"),
                 "tools": ["add"],

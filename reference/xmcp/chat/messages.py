@@ -36,9 +36,12 @@ def text_of(message: Message) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def user_message(text: str) -> dict[str, Any]:
-    """Return the message of the person. Half of a surrogate pair cannot be sent and becomes U+FFFD."""
-    return {"role": "user", "content": as_text(text)}
+def user_message(content: str | list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the message of the person: a text, or parts in the OpenAI chat format (`user_input.content_of`).
+
+    Half of a surrogate pair in a text cannot be sent and becomes U+FFFD.
+    """
+    return {"role": "user", "content": as_text(content) if isinstance(content, str) else content}
 
 
 def assistant_message(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def turn_messages(text: str, calls: Sequence[ToolCall], contents: Sequence[str |
     return [assistant_message(text, calls), *map(tool_message, calls, answers)]
 
 
-def begin(history: Sequence[Message], query: str) -> list[dict[str, Any]]:
+def begin(history: Sequence[Message], query: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a new list: the history and the query, which is not repeated if it is the last message already.
 
     Raises:

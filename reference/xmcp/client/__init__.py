@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolWarning,
     )
     from xmcp.chat.usage import ChatUsage, UsageRecord
+    from xmcp.chat.user_input import FilePart, ImagePart, TextPart, UserInput
     from xmcp.client.ai_client import AIClient
     from xmcp.client.calls.retry_policy import RetryPolicy
     from xmcp.client.chat_options import ChatOptions
@@ -71,6 +72,7 @@ _HOME: Final[dict[str, str]] = {
             "ToolWarning",
         ),
         "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
+        "xmcp.chat.user_input": ("FilePart", "ImagePart", "TextPart", "UserInput"),
         "xmcp.client.ai_client": ("AIClient",),
         "xmcp.client.calls.retry_policy": ("RetryPolicy",),
         "xmcp.client.chat_options": ("ChatOptions",),
@@ -107,6 +109,8 @@ __all__ = [
     "ConversationReply",
     "Done",
     "EventStream",
+    "FilePart",
+    "ImagePart",
     "LLMDelta",
     "LLMRetry",
     "LLMState",
@@ -126,6 +130,7 @@ __all__ = [
     "SyncAIClient",
     "SyncEventStream",
     "TenantQuotas",
+    "TextPart",
     "ToolChanges",
     "ToolClient",
     "ToolDisplay",
@@ -138,6 +143,7 @@ __all__ = [
     "ToolState",
     "ToolWarning",
     "UsageRecord",
+    "UserInput",
 ]
 
 

@@ -21,6 +21,7 @@ from xmcp.chat.json_values import object_as_json
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import legal_name
+from xmcp.chat.user_input import UserInput, content_of
 from xmcp.client.calls import cache as caching
 from xmcp.client.calls.active_call import ChatScope, Request
 from xmcp.client.calls.app_parameters import hidden
@@ -420,7 +421,7 @@ class AIClient:
 
     async def chat(
         self,
-        user_query: str,
+        user_query: UserInput,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -430,7 +431,8 @@ class AIClient:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
         Args:
-            user_query: What the person says. It is appended to the history unless it is its last message already.
+            user_query: What the person says: a text, or a list of parts (texts, `ImagePart`, `FilePart`) of at most
+                20 MiB. It is appended to the history unless it is its last message already.
             history: The conversation so far, in the OpenAI chat format; required, `[]` for a new one. It is not
                 changed.
             tenant_id: The tenant whose chat this is; middleware, cache, usage records and log have it. No other tenant
@@ -460,7 +462,7 @@ class AIClient:
 
     def stream_chat(
         self,
-        user_query: str,
+        user_query: UserInput,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -479,8 +481,7 @@ class AIClient:
             raise ValueError(_NO_HISTORY)
         if isinstance(history, str | bytes) or not isinstance(history, Sequence):
             raise TypeError(f"history must be a list of messages, not {type(history).__name__}.")
-        if not isinstance(user_query, str):
-            raise TypeError(f"user_query must be a string, not {type(user_query).__name__}.")
+        query = content_of(user_query)
         tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
         check("stream_chat()", options, "tenant_id", "session_id")
         settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
@@ -488,12 +489,12 @@ class AIClient:
         metadata = object_as_json(options.get("metadata") or {})
         context = ChatContext(uuid.uuid4().hex, tenant, session, metadata=metadata)
         stream = ChatStream(history, context.chat_id)
-        stream.attach(self._stream(user_query, history, settings, tools, context, weakref.ref(stream)))
+        stream.attach(self._stream(query, history, settings, tools, context, weakref.ref(stream)))
         return stream
 
     async def _stream(
         self,
-        query: str,
+        query: str | list[dict[str, Any]],
         history: Sequence[Message],
         settings: ChatSettings,
         tools: ToolSubset | None,

@@ -22,6 +22,7 @@ from xmcp.chat.json_schemas import validator
 from xmcp.chat.json_values import as_json, pointed, refuser
 from xmcp.chat.messages import Message, message_to_json
 from xmcp.chat.usage import ChatUsage
+from xmcp.chat.user_input import UserInput
 from xmcp.client.ai_client import AIClient
 from xmcp.client.chat_options import ChatOptions, check
 from xmcp.client.chat_stream import ChatStream, EventStream
@@ -159,7 +160,7 @@ class Conversation:
         """The records of the latest chats, oldest first, the running one included."""
         return list(self._traces)
 
-    async def chat(self, query: str, **options: Unpack[ChatOptions]) -> ConversationReply:
+    async def chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> ConversationReply:
         """Ask, and return the answer. The options are those of `AIClient.chat`, for this chat alone.
 
         Raises:
@@ -178,7 +179,7 @@ class Conversation:
             raise AssertionError("a chat ended without its last event")
         return ConversationReply(result, trace)
 
-    def stream_chat(self, query: str, **options: Unpack[ChatOptions]) -> EventStream:
+    def stream_chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> EventStream:
         """Ask, and yield the events as they happen (`ChatChunk`). The chat begins with the first step of the iteration.
 
         `sse()` of the stream yields them for a web page instead. `aclose()` (or `contextlib.aclosing`) ends the chat
@@ -268,14 +269,14 @@ class Conversation:
     def _trace(self) -> Trace:
         return Trace(session_id=self.session_id, tenant_id=self.tenant_id)
 
-    def _stream(self, query: str, options: ChatOptions, trace: Trace) -> EventStream:
+    def _stream(self, query: UserInput, options: ChatOptions, trace: Trace) -> EventStream:
         running, stream = _Running(), EventStream()
         running.consumer = weakref.ref(stream)
         stream.attach(self._events(query, options, trace, running))
         return stream
 
     async def _events(
-        self, query: str, options: ChatOptions, trace: Trace, running: _Running
+        self, query: UserInput, options: ChatOptions, trace: Trace, running: _Running
     ) -> AsyncGenerator[ChatChunk, None]:
         await self._wait_for_its_turn()
         self._running = running

@@ -21,6 +21,7 @@ from xmcp.chat.audit_records import Trace
 from xmcp.chat.events import ChatChunk, ChatResult
 from xmcp.chat.messages import Message
 from xmcp.chat.usage import ChatUsage
+from xmcp.chat.user_input import UserInput
 from xmcp.client.ai_client import AIClient
 from xmcp.client.chat_options import ChatOptions
 from xmcp.client.chat_stream import EventStream
@@ -158,7 +159,7 @@ class SyncAIClient:
 
     def chat(
         self,
-        user_query: str,
+        user_query: UserInput,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -172,7 +173,7 @@ class SyncAIClient:
 
     def stream_chat(
         self,
-        user_query: str,
+        user_query: UserInput,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -344,11 +345,11 @@ class SyncConversation:
         self._client = client
         self._conversation = conversation
 
-    def chat(self, query: str, **options: Unpack[ChatOptions]) -> ConversationReply:
+    def chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> ConversationReply:
         """Ask, and wait for the answer; see `Conversation.chat`."""
         return self._client._await(lambda _: self._conversation.chat(query, **options))
 
-    def stream_chat(self, query: str, **options: Unpack[ChatOptions]) -> SyncEventStream:
+    def stream_chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> SyncEventStream:
         """Ask, and yield the events as they happen. Leaving the loop cancels the chat; its history is kept."""
         return SyncEventStream(self._client, self._conversation.stream_chat(query, **options))
 

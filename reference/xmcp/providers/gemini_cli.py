@@ -79,6 +79,8 @@ class GeminiCLIProvider:
         try:
             prompt = gemini_cli.prompt(request.messages)
             instructions = gemini_cli.instructions(request.messages)
+        except ProviderError as exc:
+            raise self._error(exc.message, exc.category, model) from None
         except (TypeError, ValueError, AttributeError) as exc:
             raise self._error(f"The messages cannot be written as JSON: {exc}.", ErrorCategory.CONTENT, model) from exc
         if len(prompt) > gemini_cli.MAX_PROMPT_BYTES:

@@ -83,6 +83,7 @@ class StreamingProvider(SDKProvider[ClientT]):
         Raises:
             TypeError, ValueError, KeyError, AttributeError: the messages hold something that JSON cannot, or lack a
                 member.
+            ProviderError: they hold a file that the vendor does not take (category `content`).
         """
 
     @abstractmethod
@@ -145,6 +146,8 @@ class StreamingProvider(SDKProvider[ClientT]):
     def _written(self, model: str, request: ModelRequest) -> Written:
         try:
             return self.written(model, request)
+        except ProviderError as exc:
+            raise self._error(exc.message, exc.category, model) from None
         except (TypeError, ValueError, KeyError, AttributeError) as exc:
             missing = " is missing" if isinstance(exc, KeyError) else ""
             message = f"The messages cannot be written as JSON: {exc}{missing}."

@@ -91,7 +91,7 @@ class Chat:
         catalogue: Callable[[], Awaitable[Catalogue]],
         scope: ChatScope,
         history: Sequence[Message],
-        query: str,
+        query: str | list[dict[str, Any]],
     ) -> None:
         self._settings = settings
         self._pipeline = pipeline

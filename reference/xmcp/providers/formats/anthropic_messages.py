@@ -27,6 +27,7 @@ from xmcp.providers.base import Received
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, too_large
 from xmcp.providers.formats.chat_shapes import can_be_written
+from xmcp.providers.formats.files import File, file_of, refused
 
 VENDOR: Final = "anthropic"
 """Whose state in a message is written back."""
@@ -54,6 +55,7 @@ def write(
 
     Raises:
         AttributeError, KeyError, TypeError: the messages are not of the chat format, or hold what JSON cannot.
+        ProviderError: a file is neither a PDF nor text (category `content`).
     """
     system, turns, signed = _turns(messages, vendor)
     members: dict[str, Any] = {
@@ -248,6 +250,8 @@ def _blocks(content: Any) -> list[Block]:
             blocks += _texts(part["text"])
         elif part.get("type") == "image_url":
             blocks.append({"type": "image", "source": _source(part["image_url"])})
+        elif (file := file_of(part, VENDOR)) is not None:
+            blocks.append({"type": "document", "source": _document(file), "title": file.name})
         else:
             raise TypeError(f"a part of the type {part.get('type')!r} has no form in it")
     return blocks
@@ -262,6 +266,14 @@ def _source(image: Any) -> dict[str, str]:
     if not url.startswith(("https://", "http://")):
         raise TypeError("a picture whose URL is neither https: nor data: with base64 has no form in it")
     return {"type": "url", "url": url}
+
+
+def _document(file: File) -> dict[str, str]:
+    if file.media_type == "application/pdf":
+        return {"type": "base64", "media_type": file.media_type, "data": file.data}
+    if not file.media_type.startswith("text/"):
+        raise refused(VENDOR, f"of the type {file.media_type}", "Convert it to a PDF or to text")
+    return {"type": "text", "media_type": "text/plain", "data": file.text(VENDOR)}
 
 
 def _result(message: Message) -> Block:

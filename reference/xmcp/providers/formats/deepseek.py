@@ -19,6 +19,7 @@ from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.vendor_state import vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.formats import chat_completions
+from xmcp.providers.formats.files import refuse_files
 
 NAME: Final = "deepseek"
 
@@ -30,7 +31,9 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
 
     Raises:
         TypeError: the messages hold something that JSON cannot.
+        ProviderError: they hold a file (category `content`).
     """
+    refuse_files(messages, "DeepSeek")
     if tools.tools or _has_calls(messages):
         messages = [_with_reasoning(message) for message in messages]
     if sampler.response_format is not None:

@@ -27,6 +27,7 @@ from xmcp.chat.vendor_state import vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, MAX_REASON, too_large
+from xmcp.providers.formats.files import file_of
 
 if TYPE_CHECKING:
     from google.genai.types import FunctionCall, GenerateContentResponse, GenerateContentResponseUsageMetadata, Part
@@ -43,7 +44,8 @@ def request_body(
     """Return the body of a request. It shares parts with the messages and the tools, so it must not be changed.
 
     Raises:
-        ProviderError: a picture is neither a `data:` URL nor one that the vendor could load (category `content`).
+        ProviderError: a picture is neither a `data:` URL nor one that the vendor could load, or the content of a file
+            is not in the message (category `content`).
     """
     declared, generation = _declared(tools), _generation(model)
     instructions = [{"text": text_of(one)} for one in messages if one["role"] in _INSTRUCTIONS]
@@ -251,6 +253,8 @@ def _user_parts(message: Message) -> list[dict[str, Any]]:
             parts.append({"text": part["text"]})
         elif part.get("type") == "image_url":
             parts.append(_picture(part))
+        elif (file := file_of(part, VENDOR)) is not None:
+            parts.append({"inlineData": {"mimeType": file.media_type, "data": file.data}})
     return parts
 
 

@@ -23,6 +23,7 @@ from xmcp.chat.usage import Usage
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_completions import MAX_ANSWER_CHARACTERS, MAX_REASON, count, too_large
+from xmcp.providers.formats.files import refuse_files
 
 MAX_PROMPT_BYTES: Final = 8 * 1024 * 1024
 """Maximum size of a prompt: the CLI reads no more, and says nothing about it."""
@@ -50,7 +51,9 @@ def prompt(messages: Sequence[Message]) -> bytes:
 
     Raises:
         TypeError: the messages hold something that JSON cannot.
+        ProviderError: they hold a file (category `content`).
     """
+    refuse_files(messages, "the Gemini CLI")
     lines = [encode_json(_written(message)) for message in messages[_begin(messages) :]]
     return _TASK.encode() + b"\n".join(lines).replace(b"@", rb"\u0040") + b"\n"
 

@@ -20,6 +20,7 @@ from xmcp.chat.untrusted_text import printable
 from xmcp.providers.base import Received
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_shapes import can_be_written
+from xmcp.providers.formats.files import refuse_files
 
 NAME: Final = "minimax"
 
@@ -32,7 +33,9 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
 
     Raises:
         TypeError: the messages hold something that JSON cannot.
+        ProviderError: they hold a file (category `content`).
     """
+    refuse_files(messages, "MiniMax")
     options = replace(sampler, extra_body={"reasoning_split": True, **(sampler.extra_body or {})})
     if options.temperature is not None:
         # MiniMax refuses what is outside, 0 included.

@@ -25,6 +25,7 @@ from xmcp.chat.vendor_state import vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_shapes import can_be_written
+from xmcp.providers.formats.files import file_of
 
 NAME: Final = "mistral"
 """The vendor's name in usage records and in the state that it wants back."""
@@ -93,8 +94,15 @@ def _written(messages: Sequence[Message]) -> list[dict[str, Any]]:
             case "developer":
                 written.append({"role": "system", "content": message.get("content")})
             case role:
-                written.append({"role": role, "content": message.get("content")})
+                content = message.get("content")
+                parts = [_part(part) for part in content] if isinstance(content, list | tuple) else content
+                written.append({"role": role, "content": parts})
     return written
+
+
+def _part(part: Any) -> Any:
+    file = file_of(part, NAME)
+    return part if file is None else {"type": "document_url", "document_url": file.url, "document_name": file.name}
 
 
 def _assistant(message: Message, ids: _Ids) -> dict[str, Any]:

@@ -148,6 +148,8 @@ def _part(part: Any) -> Any:
         image = part.get("image_url")
         url, detail = (image.get("url"), image.get("detail")) if isinstance(image, Mapping) else (image, None)
         return {"type": "input_image", "image_url": url, "detail": detail or "auto"}
+    if kind == "file" and isinstance(part.get("file"), Mapping):  # its members have the same names
+        return {"type": "input_file", **part["file"]}
     return part
 
 
