@@ -29,7 +29,8 @@ def test_the_chain_is_made_of_names_providers_and_classes(monkeypatch: pytest.Mo
         ("gpt-4o-mini", TypeError, r"\['gpt-4o-mini'\]"),
         ([3], TypeError, "names of models, or pairs"),
         ([("gpt",)], TypeError, "pairs"),
-        ([(3, "m")], TypeError, "as a provider"),
+        ([(3, "m")], TypeError, "The provider in fallback_models must be a provider"),
+        ([(OpenAIProvider, "m")], TypeError, r"pass OpenAIProvider\(...\)"),
         ([("Gpt", "m")], ValueError, "there are .*OpenAIProvider"),
     ],
 )

@@ -9,8 +9,9 @@ from typing import Any, Literal, TypeAlias
 
 from xmcp.chat.errors import CONSEQUENCES, ProviderError
 from xmcp.providers import LLMProvider
+from xmcp.providers.chat_complete import ChatComplete, as_provider
 
-Fallback: TypeAlias = "str | tuple[LLMProvider | str, str | None]"
+Fallback: TypeAlias = "str | tuple[LLMProvider | ChatComplete | str, str | None]"
 """The name of a model of the same provider, or a provider (or the name of its class) with the name of a model."""
 
 
@@ -24,7 +25,7 @@ class Model:
     """Whether the provider was made here, from the name of its class, so that the client must close it."""
 
 
-def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
+def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
     """Return the models in the order in which they are asked.
 
     Raises:
@@ -33,6 +34,7 @@ def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback
     """
     if isinstance(fallbacks, str):
         raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
+    provider = as_provider("llm_provider", given)
     return (Model(provider, model), *(_model(provider, fallback) for fallback in fallbacks))
 
 
@@ -57,9 +59,7 @@ def _model(provider: LLMProvider, fallback: Any) -> Model:
     made = isinstance(chosen, str)
     if isinstance(chosen, str):
         chosen = _made(chosen)
-    if not isinstance(chosen, LLMProvider):
-        raise TypeError(f"fallback_models has {chosen!r} as a provider; it takes a provider, or the name of its class.")
-    return Model(chosen, name, made)
+    return Model(as_provider("The provider in fallback_models", chosen), name, made)
 
 
 def _made(name: str) -> Any:
