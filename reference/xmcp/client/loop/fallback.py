@@ -1,4 +1,4 @@
-"""Decide which model is asked next after a failure. No I/O, but providers are created from their class names."""
+"""Decide which model is asked, and which one next after a failure. No I/O, but providers are created from their class names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from xmcp.chat.errors import CONSEQUENCES, ProviderError
+from xmcp.chat.errors import CONSEQUENCES, ErrorCategory, ProviderError
 from xmcp.providers import LLMProvider
 from xmcp.providers.chat_complete import ChatComplete, as_provider
 
@@ -48,6 +48,25 @@ def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["r
     if error.began and follows.repeats and not repeated:
         return "repeat"
     return "next" if more and follows.then == "next" else "raise"
+
+
+def first_that_fits(models: Sequence[Model], asked: int, tokens: int) -> int:
+    """Return the place of the first model from `asked` on that reads so many tokens; `asked` itself if none does.
+
+    A model whose size is not known counts as one that does.
+    """
+    sizes = enumerate((model.provider.max_context_tokens for model in models[asked:]), start=asked)
+    return next((place for place, size in sizes if size is None or tokens <= size), asked)
+
+
+def too_small(model: Model, tokens: int) -> ProviderError:
+    """Return why a model was not asked that reads fewer tokens."""
+    provider = model.provider
+    message = (
+        f"The conversation and the tools have about {tokens} tokens, and the model of provider {provider.name!r} reads "
+        f"{provider.max_context_tokens}."
+    )
+    return ProviderError(message, category=ErrorCategory.CONTEXT, provider=provider.name, model=model.name)
 
 
 def _model(provider: LLMProvider, fallback: Any) -> Model:
