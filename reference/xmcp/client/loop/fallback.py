@@ -1,4 +1,4 @@
-"""Decide which model is asked, and which one next after a failure. No I/O, but providers are created from their class names."""
+"""Decide which model is asked, and which one after a failure. No I/O, but a provider is made from its class name."""
 
 from __future__ import annotations
 
