@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.mcp_servers import plain
+from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.errors import CONSEQUENCES
+from xmcp.client import AIClient
 from xmcp.client.loop import fallback
 from xmcp.client.loop.fallback import Model
 from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider
@@ -29,7 +32,8 @@ def test_the_chain_is_made_of_names_providers_and_classes(monkeypatch: pytest.Mo
         ("gpt-4o-mini", TypeError, r"\['gpt-4o-mini'\]"),
         ([3], TypeError, "names of models, or pairs"),
         ([("gpt",)], TypeError, "pairs"),
-        ([(3, "m")], TypeError, "as a provider"),
+        ([(3, "m")], TypeError, "The provider in fallback_models must be a provider"),
+        ([(OpenAIProvider, "m")], TypeError, r"pass OpenAIProvider\(...\)"),
         ([("Gpt", "m")], ValueError, "there are .*OpenAIProvider"),
     ],
 )
@@ -63,3 +67,47 @@ def test_the_guide_shows_the_table_that_decides() -> None:
 def test_only_content_that_was_refused_stops_the_chat_and_only_a_broken_answer_is_asked_for_again() -> None:
     assert [one for one, follows in CONSEQUENCES.items() if follows.then == "stop"] == [ErrorCategory.CONTENT]
     assert [one for one, follows in CONSEQUENCES.items() if follows.repeats] == [ErrorCategory.NETWORK]
+
+
+def sized(name: str, tokens: int | None, *answers: Any) -> ScriptedModel:
+    model = ScriptedModel(*answers, name=name)
+    model.max_context_tokens = tokens
+    return model
+
+
+async def told_by(first: ScriptedModel, *others: ScriptedModel, query: str) -> list[Any]:
+    pairs = [(other, None) for other in others]
+    async with AIClient([], llm_provider=first, fallback_models=pairs) as ai:
+        return [chunk async for chunk in ai.stream_chat(query, [])]
+
+
+async def test_a_model_that_reads_too_little_is_skipped_and_the_stream_says_why() -> None:
+    small, smaller, large = sized("small", 100), sized("smaller", 50), sized("large", 1000, "read")
+    told = await told_by(small, smaller, large, query="x" * 2000)
+    assert (small.requests, smaller.requests, len(large.requests)) == ([], [], 1)
+    (retry,) = [chunk for chunk in told if chunk.type == "retry"]
+    assert (retry.attempt, retry.error.code) == (1, "CONTEXT_TOO_LARGE")
+    assert retry.error.message == (
+        "The conversation and the tools have about 505 tokens, and the model of provider 'small' reads 100."
+    )
+    assert told[-1].result["answer"] == "read"
+    assert told[-1].result["usage"]["llm_calls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asked"),
+    [((100, 50), 0), ((100,), 0), ((1000, 5000), 0), ((None, 5000), 0), ((100, None), 1), ((505, 5000), 0)],
+)
+async def test_where_no_other_model_reads_more_it_is_asked_anyhow(sizes: Any, asked: int) -> None:
+    models = [sized(f"m{place}", size, "ok") for place, size in enumerate(sizes)]
+    await told_by(*models, query="x" * 2000)
+    assert [len(model.requests) for model in models] == [int(place == asked) for place in range(len(sizes))]
+
+
+async def test_the_chat_stays_with_the_larger_model() -> None:
+    small = sized("small", 100)
+    large = sized("large", None, asks("add", "add"), "done")
+    async with AIClient([plain()], llm_provider=small, fallback_models=[(large, None)]) as ai:
+        told = [chunk async for chunk in ai.stream_chat("x" * 2000, [])]
+    assert [chunk.turn for chunk in told if chunk.type == "retry"] == [1]
+    assert (len(small.requests), len(large.requests)) == (0, 2)

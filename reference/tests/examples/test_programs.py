@@ -37,9 +37,7 @@ def test_the_readme_lists_every_program_and_each_is_short() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"\]\(([^)]+\.\w+)\)", text)
     assert all((EXAMPLES / path).is_file() for path in listed)
-    programs = [
-        path for names in ("*.py", "web_*/*.py", "own_provider/*.py", "ci/*") for path in EXAMPLES.glob(names)
-    ]
+    programs = [path for names in ("*.py", "web_*/*.py", "own_provider/*.py", "ci/*") for path in EXAMPLES.glob(names)]
     assert {str(path.relative_to(EXAMPLES)) for path in programs} <= set(listed)
     for path in (EXAMPLES / name for name in listed if not name.startswith("..")):
         most = {"client_adapter": 160, "own_provider": 100}.get(path.parent.name, 90)  # every feature of a client

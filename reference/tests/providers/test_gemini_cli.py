@@ -454,6 +454,12 @@ async def test_of_stderr_the_end_is_kept_and_the_rest_read(program: GeminiCLI) -
     assert "Error: at last" in (await failed(program)).message
 
 
+async def test_garbage_before_the_answer_counts_for_nothing(program: GeminiCLI) -> None:
+    program.acts({"raw": '{"type":\n[1,2\n\x00\x1b[31m???\nnull\n7\n\ud83d\n\n', "text": ["o", "k"], "result": OK})
+    pieces, completion = await ask(program)
+    assert (pieces, completion.text) == (["o", "k"], "ok")
+
+
 async def test_lines_are_found_in_pieces_of_any_size(program: GeminiCLI) -> None:
     whole = said("Grüße " * 20_000) + b"\r\n\n" + said("end") + b"\n" + line("result", **OK)
     program.acts({"raw": whole.decode()})

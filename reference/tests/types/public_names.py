@@ -78,6 +78,7 @@ from xmcp.client import (
 )
 from xmcp.providers import (
     AnthropicProvider,
+    ChatComplete,
     Completion,
     DeepSeekProvider,
     ErrorCategory,
@@ -259,6 +260,26 @@ class Echo:
         yield text
         calls = (ToolCall("c1", "add", "{}"),)
         yield Completion(text, calls, "tool_calls", Usage(1, 2, None), request.model)
+
+
+class Whole:
+    """A source of whole answers, as an older protocol has it."""
+
+    async def chat_complete(
+        self,
+        model: str,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        stream: bool = False,
+    ) -> dict[str, Any]:
+        """Say nothing."""
+        return {"choices": [{"message": {"content": f"{model} {len(messages)} {tools} {stream}"}}]}
+
+
+def taken_as_providers() -> AIClient:
+    """Return a client of such sources."""
+    whole: ChatComplete = Whole()
+    return AIClient([], llm_provider=whole, fallback_models=[(Whole(), "m")])
 
 
 def scripted(messages: list[Message], tools: list[Mapping[str, Any]]) -> Turn:

@@ -56,6 +56,7 @@ from xmcp.client.tools.schemas import offered
 from xmcp.client.tools.subset import Subsets, missing, unknown
 from xmcp.option_names import checking_options
 from xmcp.providers import LLMProvider, OpenAIProvider
+from xmcp.providers.chat_complete import ChatComplete
 from xmcp.providers.sdk_provider import MissingKey
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 from xmcp.wire import ToolResponse
@@ -85,7 +86,7 @@ class AIClient:
         urls: Another name for `servers`.
         openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
-        llm_provider: A provider to use instead of the built-in one.
+        llm_provider: A provider to use instead of the built-in one, or an object that has only `chat_complete`.
         llm_model: Model to ask for; `None` leaves it to the provider.
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
             name of its class) and a name. The chat then stays with the model that answered.
@@ -150,7 +151,7 @@ class AIClient:
         *,
         urls: Sequence[Target] | Mapping[str, Target] | None = None,
         openai_api_key: str | None = None,
-        llm_provider: LLMProvider | None = None,
+        llm_provider: LLMProvider | ChatComplete | None = None,
         llm_model: str | None = None,
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,

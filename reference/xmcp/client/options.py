@@ -26,6 +26,7 @@ from xmcp.client.servers.listing_limits import MAX_TOOLS
 from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
 from xmcp.providers import LLMProvider
+from xmcp.providers.chat_complete import ChatComplete, as_provider
 from xmcp.storage import BreakerStore, Cache
 
 CONNECT_SECONDS: Final = 30.0
@@ -158,13 +159,8 @@ def store(protocol: type, example: str) -> Check:
 
 
 def provider(option: str, value: Any) -> None:
-    """Require an `LLMProvider`."""
-    if isinstance(value, type):
-        raise TypeError(f"{option} must be an object, not the class {value.__name__}: pass {value.__name__}(...).")
-    if not isinstance(value, LLMProvider):
-        members = ("name", "supports_tools", "max_context_tokens", "stream")
-        missing = ", ".join(name for name in members if not hasattr(value, name))
-        raise TypeError(f"{option} must be a provider (xmcp.providers.LLMProvider), not {value!r}: it lacks {missing}.")
+    """Require an `LLMProvider`, or what can be adapted to one."""
+    as_provider(option, value)
 
 
 def logger_like(option: str, value: Any) -> None:
@@ -201,7 +197,7 @@ class ClientOptions:
     urls: Sequence[Target] | Mapping[str, Target] | None = field(default=None, metadata=checked(servers_or_mapping))
 
     openai_api_key: str | None = None
-    llm_provider: LLMProvider | None = field(default=None, metadata=checked(provider))
+    llm_provider: LLMProvider | ChatComplete | None = field(default=None, metadata=checked(provider))
     llm_model: str | None = None
     fallback_models: Sequence[Fallback] = ()
     openai_base_url: str | None = None

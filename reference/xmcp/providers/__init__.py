@@ -8,6 +8,7 @@ from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.anthropic import AnthropicProvider
 from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.chat_complete import ChatComplete
 from xmcp.providers.deepseek import DeepSeekProvider
 from xmcp.providers.gemini import GeminiProvider
 from xmcp.providers.gemini_cli import GeminiCLIProvider
@@ -20,6 +21,7 @@ from xmcp.providers.scripted import ScriptedProvider, Turn
 
 __all__ = [
     "AnthropicProvider",
+    "ChatComplete",
     "Completion",
     "DeepSeekProvider",
     "ErrorCategory",

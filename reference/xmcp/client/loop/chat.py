@@ -29,6 +29,7 @@ from xmcp.chat.events import (
 )
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
+from xmcp.chat.token_estimate import estimated_tokens
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage, UsageRecord
 from xmcp.chat.vendor_state import for_vendor, with_vendor_state
@@ -247,6 +248,11 @@ class Chat:
         failures, repeated, earlier = 0, False, list[str]()
         while True:
             self._text.clear()
+            if (skipped := self._skip_too_small(catalogue)) is not None:
+                failures += 1
+                earlier.append(skipped.message)
+                self._scope.telemetry.model_failed(self._turn, skipped)
+                yield LLMRetry(turn=self._turn, attempt=failures, wait_ms=0, error=skipped.to_error_info())
             try:
                 async with aclosing(self._attempt(self._settings.models[self._model], catalogue)) as events:
                     async for event in events:
@@ -274,6 +280,16 @@ class Chat:
                 self._model += step == "next"
                 yield LLMRetry(turn=self._turn, attempt=failures, wait_ms=0, error=exc.to_error_info())
 
+    def _skip_too_small(self, catalogue: Catalogue) -> ProviderError | None:
+        """Go on to a model that reads a request of this size, if a later one does; return why."""
+        models, asked = self._settings.models, self._model
+        if models[asked].provider.max_context_tokens is None or asked + 1 == len(models):
+            return None
+        sent = messages.instructed(self.messages, self._settings.system)
+        tokens = estimated_tokens(sent, _offered(models[asked], catalogue))
+        self._model = fallback.first_that_fits(models, asked, tokens)
+        return None if self._model == asked else fallback.too_small(models[asked], tokens)
+
     async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask one model once."""
         provider, middleware, deadline = model.provider, self._pipeline.middleware, self._scope.deadline
@@ -284,7 +300,7 @@ class Chat:
             provider=provider.name,
             model=model.name,
             messages=messages.copied(asked) if middleware else asked,
-            tools=catalogue.schemas if provider.supports_tools else _NO_TOOLS,
+            tools=_offered(model, catalogue),
         )
         observed = self._scope.telemetry.model_call(state)
         try:
@@ -415,6 +431,10 @@ class Chat:
 
 def _unusable(provider: str, what: str) -> ProviderError:
     return ProviderError(f"The provider {provider!r} returned {what}.", provider=provider)
+
+
+def _offered(model: Model, catalogue: Catalogue) -> ToolSchemas:
+    return catalogue.schemas if model.provider.supports_tools else _NO_TOOLS
 
 
 _NO_TOOLS: Final = ToolSchemas()

@@ -1,4 +1,4 @@
-"""Decide which model is asked next after a failure. No I/O, but providers are created from their class names."""
+"""Decide which model is asked, and which one after a failure. No I/O, but a provider is made from its class name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from xmcp.chat.errors import CONSEQUENCES, ProviderError
+from xmcp.chat.errors import CONSEQUENCES, ErrorCategory, ProviderError
 from xmcp.providers import LLMProvider
+from xmcp.providers.chat_complete import ChatComplete, as_provider
 
-Fallback: TypeAlias = "str | tuple[LLMProvider | str, str | None]"
+Fallback: TypeAlias = "str | tuple[LLMProvider | ChatComplete | str, str | None]"
 """The name of a model of the same provider, or a provider (or the name of its class) with the name of a model."""
 
 
@@ -24,7 +25,7 @@ class Model:
     """Whether the provider was made here, from the name of its class, so that the client must close it."""
 
 
-def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
+def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
     """Return the models in the order in which they are asked.
 
     Raises:
@@ -33,6 +34,7 @@ def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback
     """
     if isinstance(fallbacks, str):
         raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
+    provider = as_provider("llm_provider", given)
     return (Model(provider, model), *(_model(provider, fallback, "fallback_models", made) for fallback in fallbacks))
 
 
@@ -58,6 +60,25 @@ def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["r
     return "next" if more and follows.then == "next" else "raise"
 
 
+def first_that_fits(models: Sequence[Model], asked: int, tokens: int) -> int:
+    """Return the place of the first model from `asked` on that reads so many tokens; `asked` itself if none does.
+
+    A model whose size is not known counts as one that does.
+    """
+    sizes = enumerate((model.provider.max_context_tokens for model in models[asked:]), start=asked)
+    return next((place for place, size in sizes if size is None or tokens <= size), asked)
+
+
+def too_small(model: Model, tokens: int) -> ProviderError:
+    """Return why a model was not asked that reads fewer tokens."""
+    provider = model.provider
+    message = (
+        f"The conversation and the tools have about {tokens} tokens, and the model of provider {provider.name!r} reads "
+        f"{provider.max_context_tokens}."
+    )
+    return ProviderError(message, category=ErrorCategory.CONTEXT, provider=provider.name, model=model.name)
+
+
 def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, str], LLMProvider]) -> Model:
     if isinstance(given, str):
         return Model(provider, given)
@@ -67,9 +88,7 @@ def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, 
     by_name = isinstance(chosen, str)
     if isinstance(chosen, str):
         chosen = make(chosen, option)
-    if not isinstance(chosen, LLMProvider):
-        raise TypeError(f"{option} has {chosen!r} as a provider; it takes a provider, or the name of its class.")
-    return Model(chosen, name, by_name)
+    return Model(as_provider(f"The provider in {option}", chosen), name, by_name)
 
 
 def made(name: str, option: str) -> LLMProvider:

@@ -50,8 +50,8 @@ def request_body(
     parts.append(b',"stream":true,"stream_options":{"include_usage":true}')
     if tools.tools:
         parts += [b',"tools":', tools.json]
-    if options := _options(sampler, tools):
-        parts += [b",", encode_json(options)[1:-1]]
+    if members := options(sampler, tools):
+        parts += [b",", encode_json(members)[1:-1]]
     parts.append(b"}")
     return b"".join(parts)
 
@@ -59,7 +59,7 @@ def request_body(
 _SAME_NAME: Final[tuple[str, ...]] = ("temperature", "top_p", "max_tokens", "stop", "seed", "reasoning_effort")
 
 
-def _options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
+def options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
     """Return the members of a request for the options that are set."""
     given = sampler.to_dict()
     members: dict[str, Any] = {name: given[name] for name in _SAME_NAME if name in given}
