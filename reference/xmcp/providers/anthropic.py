@@ -44,6 +44,7 @@ class AnthropicProvider(StainlessProvider["AsyncAnthropic"]):
     default_model: ClassVar[str] = "claude-sonnet-5-5"
     key_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     url_variable: ClassVar[str | None] = "ANTHROPIC_BASE_URL"
+    default_url: ClassVar[str | None] = "https://api.anthropic.com"
     version_path: ClassVar[str] = "/v1"
     host: ClassVar[str] = "api.anthropic.com"
     sample_key: ClassVar[str] = "sk-ant-…"

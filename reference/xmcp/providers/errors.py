@@ -46,7 +46,10 @@ _STATUSES: Final[dict[int, ErrorCategory]] = {
     429: ErrorCategory.RATE_LIMIT,
 }
 
-_KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}|\bAQ\.[\w-]{20,}")
+_KEY_LIKE: Final = re.compile(
+    r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}|\bAQ\.[\w-]{20,}"
+    r"|\bya29\.[\w.-]{20,}|\beyJ[\w-]{10,}\.[\w.-]+"  # tokens of Google Cloud and of Azure
+)
 
 _SHORTEST_KEY: Final = 4
 _LONG_KEY: Final = 8
@@ -82,11 +85,20 @@ def is_a_page(address: str, kind: str, api: str) -> str:
     return f"{shown} answers {kind}, which is not {api}. Check the base URL."
 
 
-def without_frames(fault: BaseException) -> BaseException:
-    """Return an exception of a vendor's SDK without the frames of it and of its causes.
+def quotes_a_header(fault: BaseException | None) -> bool:
+    """Return whether an exception, or one of its causes, quotes a header that cannot be sent: it may have the key."""
+    while fault is not None and type(fault).__name__ != "LocalProtocolError":
+        fault = fault.__cause__
+    return fault is not None
+
+
+def without_frames(fault: BaseException) -> BaseException | None:
+    """Return an exception of a vendor's SDK without the frames of it and of its causes; `None` if it quotes a header.
 
     What they say stays; a hundred lines of frames in three libraries would hide it.
     """
+    if quotes_a_header(fault):
+        return None
     one: BaseException | None = fault
     while one is not None and one.__traceback__ is not None:
         one.__traceback__ = None

@@ -7,7 +7,7 @@ its own walk over messages and tools would copy them several times.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 from contextvars import ContextVar
 from importlib import import_module
@@ -196,6 +196,9 @@ class GeminiProvider(SDKProvider["Client"]):
     def _address_of(self, client: Client) -> str:  # noqa: ARG002 - the SDK does not show it
         return ""
 
+    def _keys_of(self, client: Client) -> Iterable[object]:
+        return (getattr(getattr(client, "_api_client", None), "api_key", None),)
+
     def _failure(
         self, exc: Exception, model: str, *, began: bool, status: int = 200, what: str = "answer of Gemini"
     ) -> ProviderError:
@@ -226,7 +229,7 @@ class GeminiProvider(SDKProvider["Client"]):
                 error.unanswered = isinstance(exc, httpx2.ReadTimeout)
             else:
                 said = str(exc) or type(exc).__name__
-                error = self._not_reached(said, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
+                error = self._not_reached(exc, said, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
         elif root == "google" and "auth" in type(exc).__module__:
             error = self._error(f"{called}: no access to Google Cloud: {exc}", ErrorCategory.AUTH, model)
         elif status != 200:  # the SDK could not read the error

@@ -8,7 +8,7 @@ much, and it loses members that its version does not know.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -203,7 +203,8 @@ class MistralProvider(StreamingProvider["Mistral"]):
             return self._error(f"{self._called}: {exc}.", ErrorCategory.UNKNOWN, model)
         if not isinstance(exc, httpx2.HTTPError):
             return self._error(f"{self.name}: {type(exc).__name__}: {exc}", ErrorCategory.UNKNOWN, model)
-        return self._not_reached(str(exc) or type(exc).__name__, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
+        said = str(exc) or type(exc).__name__
+        return self._not_reached(exc, said, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
 
     async def _sdk(self) -> Mistral:
         if self._client is None:
@@ -236,6 +237,9 @@ class MistralProvider(StreamingProvider["Mistral"]):
 
     def _address_of(self, client: Mistral) -> str:
         return str(client.sdk_configuration.get_server_details()[0])
+
+    def _keys_of(self, client: Mistral) -> Iterable[object]:
+        return (getattr(client.sdk_configuration.security, "api_key", None),)
 
     def _status_error(self, status: int, body: bytes, model: str) -> ProviderError:
         facts: Any = None

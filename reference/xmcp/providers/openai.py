@@ -42,6 +42,7 @@ class OpenAIProvider(StainlessProvider["AsyncOpenAI"]):
     default_model: ClassVar[str] = "gpt-4o"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     url_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    default_url: ClassVar[str | None] = "https://api.openai.com/v1"
     host: ClassVar[str] = "api.openai.com"
 
     def path(self, client: AsyncOpenAI, model: str) -> str:
@@ -74,6 +75,6 @@ class OpenAIProvider(StainlessProvider["AsyncOpenAI"]):
 
     def _made(self, sdk: Any, http: httpx2.AsyncClient) -> AsyncOpenAI:
         client: AsyncOpenAI = sdk.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
-        if self.default_url:  # another vendor has no use for them, and they are not its business
+        if self.host != OpenAIProvider.host:  # another vendor has no use for them, and they are not its business
             client.organization = client.project = None
         return client

@@ -49,6 +49,7 @@ class OpenAIResponsesProvider(StainlessProvider["AsyncOpenAI"]):
     default_model: ClassVar[str] = "gpt-5"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     url_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    default_url: ClassVar[str | None] = "https://api.openai.com/v1"
     host: ClassVar[str] = "api.openai.com"
 
     def __init__(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
-from xmcp.providers.errors import is_unknown_model, redact
+from xmcp.providers.errors import is_unknown_model, quotes_a_header, redact
 
 ClientT = TypeVar("ClientT")
 """The client of an SDK."""
@@ -55,7 +56,7 @@ class SDKProvider(ABC, Generic[ClientT]):
     """Variables of the environment; the first that is set counts."""
     url_variable: ClassVar[str | None] = None
     default_url: ClassVar[str | None] = None
-    """The vendor's address; `None` is the SDK's."""
+    """The vendor's address; `None` is the SDK's. An SDK that reads `url_variable` takes an empty one for an address."""
     version_path: ClassVar[str] = ""
     """What the SDK adds to an address, so that it is left out where a caller wrote it."""
     host: ClassVar[str]
@@ -84,21 +85,20 @@ class SDKProvider(ABC, Generic[ClientT]):
         self._key_place = "the key of the client"
         if client is not None:
             return
-        given = base_url or (os.environ.get(self.url_variable) if self.url_variable else None) or None
-        if given and not given.startswith(("http://", "https://")):
-            shown = without_secrets(f"http://{given}")
-            raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
+        urls = (base_url, os.environ.get(self.url_variable) if self.url_variable else None)
+        given = _first(urls)
+        if given:
+            _check_url(given)
         if given and self.version_path:
             given = given.rstrip("/").removesuffix(self.version_path)
         self._base_url = given or self.default_url
         keys = {"the api_key that was passed": api_key}
         keys.update((f"the key in {name}", os.environ.get(name)) for name in self.key_variables)
-        # One that comes from a file often ends with a line break.
-        found = ((place, key.strip()) for place, key in keys.items() if key and key.strip())
+        found = ((place, key) for place, one in keys.items() if (key := _first((one,))))
         self._key_place, known = next(found, ("", None))
         if known is None and given is None:
             raise MissingKey(type(self))
-        if known and not known.isascii():
+        if known and not (known.isascii() and known.isprintable()):
             raise ProviderError(
                 f"The {self.title} API key has a character that no key has: was a placeholder such as "
                 f"`{self.sample_key}` left in?",
@@ -110,6 +110,10 @@ class SDKProvider(ABC, Generic[ClientT]):
     @abstractmethod
     def _address_of(self, client: ClientT) -> str:
         """Return the address that a client asks."""
+
+    @abstractmethod
+    def _keys_of(self, client: ClientT) -> Iterable[object]:
+        """Return what a client, also one of the caller, authenticates itself with; messages do not repeat it."""
 
     @property
     def api_url(self) -> str:
@@ -143,8 +147,11 @@ class SDKProvider(ABC, Generic[ClientT]):
             return f"Check {self._key_place}{' and what it may use' if told.status == 403 else ''}."
         return "Check the base URL." if told.status == 404 else ""
 
-    def _not_reached(self, said: str, model: str, *, unanswered: bool = False) -> ProviderError:
-        """Return the failure of a request that got no answer."""
+    def _not_reached(self, fault: BaseException, said: str, model: str, *, unanswered: bool = False) -> ProviderError:
+        """Return the failure of a request that got no answer. `fault` is what the SDK or its transport raised."""
+        if quotes_a_header(fault):
+            message = f"The request to {self._called} cannot be sent: its API key has a character that no key has."
+            return self._error(message, ErrorCategory.AUTH, model)
         hint = f". {self.hint}" if self.hint else ""
         message = f"The model at {self._address or self.name} cannot be reached: {said}{hint}"
         error = self._error(message, ErrorCategory.NETWORK, model)
@@ -154,7 +161,25 @@ class SDKProvider(ABC, Generic[ClientT]):
     def _error(
         self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False
     ) -> ProviderError:
-        given = getattr(self._client, "api_key", None)  # of a client of the caller
-        keys = [key for key in (self._api_key, given) if isinstance(key, str) and key != _NO_KEY]
+        given = self._keys_of(self._client) if self._client is not None else ()
+        keys = [key for key in (self._api_key, *given) if isinstance(key, str) and key != _NO_KEY]
         safe = redact(message, *keys)
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
+
+
+def _first(given: Iterable[str | None]) -> str | None:
+    """Return the first that says something. One that comes from a file often ends with a line break."""
+    return next((text.strip() for text in given if text and text.strip()), None)
+
+
+def _check_url(url: str) -> None:
+    if not url.lower().startswith(("http://", "https://")):
+        shown = without_secrets(f"http://{url}")
+        raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
+    try:
+        parts = urlsplit(url)
+        known = bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:  # brackets without an address in them, or a port that is no number
+        known = False
+    if not known:
+        raise ValueError(f"The base URL of the model has no host, or a port that is none: {without_secrets(url)!r}")

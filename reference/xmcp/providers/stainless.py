@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -81,6 +81,9 @@ class StainlessProvider(StreamingProvider[ClientT]):
     def _address_of(self, client: ClientT) -> str:
         return str(cast("Any", client).base_url)
 
+    def _keys_of(self, client: ClientT) -> Iterable[object]:
+        return (getattr(client, name, None) for name in ("api_key", "auth_token", "_azure_ad_token"))
+
     async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
         client: Any = await self._sdk()
         import httpx2
@@ -124,7 +127,7 @@ class StainlessProvider(StreamingProvider[ClientT]):
             return self._with_advice(told, model)
         if isinstance(exc, sdk.APIConnectionError):
             said = str(exc.__cause__ or "") or exc.message
-            return self._not_reached(said, model, unanswered=isinstance(exc.__cause__, httpx2.ReadTimeout))
+            return self._not_reached(exc, said, model, unanswered=isinstance(exc.__cause__, httpx2.ReadTimeout))
         category = ErrorCategory.AUTH if isinstance(exc, TypeError) else ErrorCategory.UNKNOWN
         return self._error(f"{self.name}: {exc}", category, model)
 

@@ -512,6 +512,8 @@ class Assembly:
 
     def _take_start(self, index: Any, block: Mapping[str, Any]) -> str:
         kind = self._str(block, "type")
+        if not kind:
+            raise self._fault("a block has no `type`")
         if not can_be_written(block):
             raise self._fault("a block is nested too deeply")
         if not isinstance(index, int) or index in self._parts:
@@ -521,7 +523,7 @@ class Assembly:
         part = self._parts[index] = _Part(block, kind)
         if kind == "text":
             return self._take_text(part, self._str(block, "text"))
-        for member in ("id", "name", "thinking", "signature", "data"):
+        for member in ("id", "name", "thinking", "signature", "data", "partial_json"):
             said = self._str(block, member)
             if member in ("name", "thinking", "data"):
                 self._received.bytes += _bytes(said)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xmcp.chat.json_values import encode_json
+from xmcp.chat.json_values import is_sendable
 
 
 def shape_fault(answer: Mapping[str, Any]) -> str | None:
@@ -61,11 +61,8 @@ def _calls_fault(calls: Any) -> str | None:
 
 
 def can_be_written(arguments: Any) -> bool:
-    """Return whether what should have been text, such as arguments that some servers send as objects, can be JSON."""
-    if arguments is None or isinstance(arguments, str):
-        return True
-    try:
-        encode_json(arguments)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
+    """Return whether what should have been text, such as arguments that some servers send as objects, can be JSON.
+
+    Deep nesting is refused before the standard library, or a history that keeps the value, runs out of stack.
+    """
+    return arguments is None or isinstance(arguments, str) or is_sendable(arguments)

@@ -32,6 +32,7 @@ from xmcp.providers.formats.chat_completions import (
     reported,
     too_large,
 )
+from xmcp.providers.formats.chat_shapes import can_be_written
 
 NAME: Final = "openai_responses"
 """The `name` of the provider, under which its state is kept."""
@@ -389,6 +390,8 @@ class Assembly:
             if not message.written and (text := self._content(item)):
                 return self._say(message, text)
         elif _is_wanted_back(item):
+            if not can_be_written(item):
+                raise self._strange("an item is nested too deeply")
             self._grow(len(encode_json(item)))
             kept = self._item(event, "kept")
             kept.kept, kept.done = item, True
