@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import httpx2
 import pytest
 from support.http_host import listening
 from support.scripted_model import ChatServer
@@ -13,11 +14,10 @@ from xmcp import http_transport
 
 @pytest.fixture(params=["aiohttp", "httpx2"])
 def over_each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a test over httpx2's own transport, and over the one that is to take its place."""
-    if request.param == "aiohttp":
-        monkeypatch.setattr(
-            http_transport, "client_options", lambda verify=True: {"transport": http_transport.transport(verify)}
-        )
+    """Run a test over our transport, and over httpx2's own, which has to behave in the same way."""
+    if request.param == "httpx2":
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        monkeypatch.setattr(http_transport, "client_options", lambda verify=True: {"verify": verify, "limits": limits})
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@
     uv run nox -s bench -- wire         only the codec (wire.py describes its floors)
     uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (server.py)
     uv run nox -s bench -- client       only AIClient, against a loop by hand on the raw SDKs (client.py)
+    uv run nox -s bench -- providers    only the providers, against their vendors' raw SDKs (providers.py)
     uv run nox -s bench -- suite        only the suite: with the tool of section 1.7, against bare calls (fixture.py),
                                         and whole runs of `xmcp check server` (whole_check.py)
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from tools.bench import client, fixture, server, whole_check, wire
+from tools.bench import client, fixture, providers, server, whole_check, wire
 from tools.bench.figure import Figure
 
 
@@ -71,6 +72,13 @@ def measure_client(rounds: int) -> None:
         report(figure)
 
 
+def measure_providers(rounds: int) -> None:
+    """Measure the providers and print their figures."""
+    print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
+    for figure in providers.figures(rounds):
+        report(figure)
+
+
 def measure_suite(rounds: int) -> None:
     """Measure the suite and print its figures."""
     print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
@@ -80,7 +88,13 @@ def measure_suite(rounds: int) -> None:
         report(figure)
 
 
-PARTS = {"wire": measure_wire, "server": measure_server, "client": measure_client, "suite": measure_suite}
+PARTS = {
+    "wire": measure_wire,
+    "server": measure_server,
+    "client": measure_client,
+    "providers": measure_providers,
+    "suite": measure_suite,
+}
 
 
 def main() -> None:
@@ -89,7 +103,7 @@ def main() -> None:
         prog="python -m tools.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server, client or suite; default: all"
+        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help=f"{', '.join(PARTS)}; default: all"
     )
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
     arguments = parser.parse_args()

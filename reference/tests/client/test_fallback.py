@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from xmcp.chat.errors import CONSEQUENCES
 from xmcp.client.loop import fallback
 from xmcp.client.loop.fallback import Model
 from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider
@@ -50,3 +52,14 @@ def test_a_broken_answer_is_asked_for_once_more_and_then_the_next_model(
         assert step == "raise"
     else:
         assert step == "next"
+
+
+def test_the_guide_shows_the_table_that_decides() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "models.md").read_text(encoding="utf-8")
+    rows = [f"| `{category}` | `{one.then}` | {one.ui_message} |" for category, one in CONSEQUENCES.items()]
+    assert "\n".join(("| category | then | `ui_message()` |", "|---|---|---|", *rows, "")) in guide
+
+
+def test_only_content_that_was_refused_stops_the_chat_and_only_a_broken_answer_is_asked_for_again() -> None:
+    assert [one for one, follows in CONSEQUENCES.items() if follows.then == "stop"] == [ErrorCategory.CONTENT]
+    assert [one for one, follows in CONSEQUENCES.items() if follows.repeats] == [ErrorCategory.NETWORK]

@@ -42,11 +42,30 @@ def test_the_readme_lists_every_program_and_each_is_short() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"\]\(([^)]+\.\w+)\)", text)
     assert all((EXAMPLES / path).is_file() for path in listed)
-    programs = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("web_page/*.py"), *EXAMPLES.glob("ci/*")]
+    programs = [
+        path for names in ("*.py", "web_page/*.py", "own_provider/*.py", "ci/*") for path in EXAMPLES.glob(names)
+    ]
     assert {str(path.relative_to(EXAMPLES)) for path in programs} <= set(listed)
     for path in (EXAMPLES / name for name in listed if not name.startswith("..")):
-        most = 160 if path.parent.name == "client_adapter" else 90  # every feature of a client, and the loop
+        most = {"client_adapter": 160, "own_provider": 100}.get(path.parent.name, 90)  # every feature of a client
         assert len(path.read_text(encoding="utf-8").splitlines()) <= most, path
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [("", "31 passed, 5 skipped"), ('.split(b"\\n")', "test_a_text_comes_in_pieces_and_then_as_a_completion")],
+)
+def test_the_provider_of_ones_own_keeps_the_contract(tmp_path: Path, broken: str, said: str) -> None:
+    shutil.copytree(EXAMPLES / "own_provider", tmp_path, dirs_exist_ok=True)
+    if broken:
+        program = tmp_path / "provider.py"
+        text = program.read_text(encoding="utf-8")
+        assert broken in text
+        program.write_text(text.replace(broken, ".splitlines()"), encoding="utf-8")
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == (1 if broken else 0), done.stdout
+    assert said in done.stdout
 
 
 @pytest.mark.slow

@@ -473,7 +473,7 @@ async def test_a_refusal_has_its_category(
     server.replies = [error(status, state, message, details)]
     refused = await failure(server)
     assert (refused.category, refused.status, refused.provider) == (category, status, "gemini")
-    assert refused.message.endswith(f"refused the request: {message}")
+    assert f"refused the request: {message.rstrip('.')}" in refused.message
     assert not refused.began
 
 

@@ -395,11 +395,11 @@ def test_a_base_url_without_http_is_refused_with_the_one_that_is_meant() -> None
 
 
 async def test_a_refusal_names_the_host_of_the_base_url(chat_server: Any, provider: OpenAIProvider) -> None:
-    chat_server.replies = [chat_server.reply.error(400, "no such model")]
+    chat_server.replies = [chat_server.reply.error(400, "no such option")]
     with pytest.raises(ProviderError) as refused:
         await ask(provider)
     host = chat_server.url.split("/")[2]
-    assert str(refused.value) == f"{host} refused the request: no such model"
+    assert str(refused.value) == f"{host} refused the request: no such option"
     assert refused.value.provider == "openai"
 
 

@@ -32,6 +32,8 @@ async def stream(ai: AIClient, sync: SyncAIClient) -> None:
         use(chunk.envelope)  # error
     for chunk in sync.stream_chat("q", []):
         use(chunk.envelope)  # error
+    await ai.chat("q", [], modle="m")  # error
+    sync.chat("q", [], max_turns="3")  # error
 
 
 def change(chunk: Done) -> None:

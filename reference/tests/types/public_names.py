@@ -29,16 +29,19 @@ from xmcp import (
     use_xmcp,
 )
 from xmcp.client import (
+    SSE_HEADERS,
     CallFailed,
     CallReport,
     ChatContext,
     ChatFailed,
+    ChatOptions,
     ChatResult,
     ChatStream,
     ChatUsage,
     ChatWarning,
     ConversationReply,
     Done,
+    EventStream,
     LLMDelta,
     LLMRetry,
     LLMState,
@@ -54,6 +57,7 @@ from xmcp.client import (
     ServerTarget,
     SnapshotError,
     StopReason,
+    SyncEventStream,
     TenantQuotas,
     ToolChanges,
     ToolClient,
@@ -421,15 +425,28 @@ async def chat() -> StopReason:
                     by_class(chunk)
                     by_type(chunk)
             conversation = Conversation(ai, system="Be brief.")
-            reply: ConversationReply = await conversation.chat("hello")
+            options: ChatOptions = {
+                "model": (Echo(), "m"),
+                "tools": ["add"],
+                "max_turns": 3,
+                "metadata": {"plan": "pro"},
+            }
+            reply: ConversationReply = await conversation.chat("hello", **options)
+            await ai.chat("hello", [], model="m", system="Be brief.", tools=lambda name: name.startswith("crm__"))
             assert_type(reply.displays, list[DisplayEnvelope])
-            async for chunk in conversation.stream_chat("again"):
+            talk: EventStream = conversation.stream_chat("again")
+            async for chunk in talk:
                 by_class(chunk)
+            async for text in ai.stream_chat("again", []).sse(types={"llm_delta", "done"}, keep_alive=None):
+                assert_type(text, str)
+            assert_type(SSE_HEADERS, Mapping[str, str])
             Conversation.resume(ai, conversation.snapshot())
             assert_type(await ai.call_tool("show_sales", {"region": "EMEA"}), ToolResponse)
             return reply.stop_reason
     except (ProviderError, QuotaExceeded) as exc:
         assert_type(exc.history, list[dict[str, Any]] | None)
+        if isinstance(exc, ProviderError):
+            assert_type(exc.ui_message(), str)
     except CircuitOpenError as exc:
         assert_type(exc.retry_after, float)
     except (ServersUnavailable, SnapshotError) as exc:
@@ -442,6 +459,9 @@ def sync_chat() -> None:
     with SyncAIClient(["https://crm.example"], openai_api_key="sk-1", max_turns=3) as ai:
         result = ai.chat("hello", [])
         assert_type(result, ChatResult)
+        talk: SyncEventStream = ai.conversation().stream_chat("again")
+        for text in talk.sse(history=True):
+            assert_type(text, str)
         for chunk in ai.stream_chat("again", result["history"]):
             by_class(chunk)
         assert_type(ai.call_tool("show_sales"), ToolResponse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.json_schemas import validator
@@ -26,18 +26,68 @@ class ErrorCategory(StrEnum):
     UNKNOWN = "unknown"
 
 
-_CODES: Final[dict[ErrorCategory, str]] = {
-    ErrorCategory.QUOTA: "QUOTA_EXCEEDED",
-    ErrorCategory.RATE_LIMIT: "RATE_LIMIT",
-    ErrorCategory.AUTH: "AUTH_REQUIRED",
-    ErrorCategory.BALANCE: "QUOTA_EXCEEDED",
-    ErrorCategory.NETWORK: "UPSTREAM_UNAVAILABLE",
-    ErrorCategory.CONTEXT: "CONTEXT_TOO_LARGE",
-    ErrorCategory.CONTENT: "CONTENT_POLICY",
-    ErrorCategory.TOO_LARGE: "RESULT_TOO_LARGE",
-    ErrorCategory.UNKNOWN: "INTERNAL",
+class Consequences(NamedTuple):
+    """What follows from a failure of one category, when the retries of the SDK are over."""
+
+    code: str
+    """The registered error code (schemas/registry/error_codes.json)."""
+    then: Literal["next", "stop"]
+    """Whether the next model is asked, or the chat stops."""
+    ui_message: str
+    """What it means for the person who chats, and what to do."""
+    repeats: bool = False
+    """Whether the same model is first asked once more, if its answer broke off after it had begun."""
+
+
+CONSEQUENCES: Final[Mapping[ErrorCategory, Consequences]] = {
+    ErrorCategory.QUOTA: Consequences(
+        "QUOTA_EXCEEDED",
+        "next",
+        "The allowance for the AI model is used up. Try again later, or ask whoever runs this application to raise it.",
+    ),
+    ErrorCategory.RATE_LIMIT: Consequences(
+        "RATE_LIMIT", "next", "The AI model is getting too many requests. Wait a minute, then try again."
+    ),
+    ErrorCategory.AUTH: Consequences(
+        "AUTH_REQUIRED",
+        "next",
+        "The AI model refuses access to this application. Ask whoever runs it to check its key for the model.",
+    ),
+    ErrorCategory.BALANCE: Consequences(
+        "QUOTA_EXCEEDED",
+        "next",
+        "The account that pays for the AI model has no money left. Ask whoever runs this application to top it up.",
+    ),
+    ErrorCategory.NETWORK: Consequences(
+        "UPSTREAM_UNAVAILABLE",
+        "next",
+        "The AI model cannot be reached, or its answer broke off. Check your connection, then try again.",
+        repeats=True,
+    ),
+    ErrorCategory.CONTEXT: Consequences(
+        "CONTEXT_TOO_LARGE",
+        "next",
+        "This conversation is too long for the AI model. Start a new one, or send less text.",
+    ),
+    ErrorCategory.CONTENT: Consequences(
+        "CONTENT_POLICY",
+        "stop",
+        "The request was refused because of what it contains. Put it in other words, or leave something out.",
+    ),
+    ErrorCategory.TOO_LARGE: Consequences(
+        "RESULT_TOO_LARGE", "next", "The answer of the AI model was too long to be read. Ask for less at a time."
+    ),
+    ErrorCategory.UNKNOWN: Consequences(
+        "INTERNAL",
+        "next",
+        "The AI model could not answer. Try again; if that does not help, tell whoever runs this application.",
+    ),
 }
-"""The registered error code of each category (schemas/registry/error_codes.json)."""
+"""The one table of what follows from a failure of a model.
+
+Another model answers what one cannot, whatever the reason. Only content that was refused is asked of nobody else: other
+models would refuse it too, or answer what they should not.
+"""
 
 
 class ProviderError(Exception):
@@ -77,10 +127,17 @@ class ProviderError(Exception):
         self.history: list[dict[str, Any]] | None = None
         self.usage: Mapping[str, Any] | None = None
 
+    def ui_message(self) -> str:
+        """Return what happened and what to do, for the person who chats: no words of the vendor, no names, no numbers.
+
+        `message` is for whoever runs the application.
+        """
+        return CONSEQUENCES[self.category].ui_message
+
     def to_error_info(self) -> ErrorInfo:
         """Return this failure as an `ErrorInfo`; code and retryability come from the registry."""
         meta = {"upstream_status": self.status} if self.status and 100 <= self.status <= 599 else None
-        return ErrorInfo(_CODES[self.category], self.message, meta=meta)
+        return ErrorInfo(CONSEQUENCES[self.category].code, self.message, meta=meta)
 
 
 Cause: TypeAlias = Literal["answer", "connection", "time_out", "client"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, overload
 
@@ -80,14 +80,18 @@ class ChatResult(dict[str, Any]):
         except KeyError:
             return default
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as the JSON object of spec section 10.2, which shares no value with it."""
+    def to_dict(self, *, history: bool = True) -> dict[str, Any]:
+        """Return the result as the JSON object of spec section 10.2, which shares no value with it.
+
+        Args:
+            history: False leaves the history out, which readers other than the application may not be meant to see.
+        """
         first = self["display"]
         return {
             "answer": as_json(self["answer"]),
             "display": None if first is None else as_json(first.to_dict()),
             "displays": [as_json(display.to_dict()) for display in self["displays"]],
-            "history": [message_to_json(message) for message in self["history"]],
+            **(_history_to_json(self["history"]) if history else {}),
             "usage": object_as_json(self["usage"]),
             "stop_reason": self["stop_reason"],
         }
@@ -291,9 +295,9 @@ class Done(_Event):
     result: ChatResult
     """What `chat()` returns."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the event as the JSON object of spec section 10.2."""
-        return {"type": self.type, "turn": self.turn, "result": self.result.to_dict()}
+    def to_json(self, *, history: bool = True) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2; `history=False` leaves the history out."""
+        return {"type": self.type, "turn": self.turn, "result": self.result.to_dict(history=history)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,10 +310,10 @@ class ChatFailed(_Event):
     history: list[dict[str, Any]]
     """The conversation up to there; it can be passed to the next chat."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the event as the JSON object of spec section 10.2."""
-        history = [message_to_json(message) for message in self.history]
-        return {"type": self.type, "turn": self.turn, "error": error_to_json(self.error), "history": history}
+    def to_json(self, *, history: bool = True) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2; `history=False` leaves the history out."""
+        told = _history_to_json(self.history) if history else {}
+        return {"type": self.type, "turn": self.turn, "error": error_to_json(self.error), **told}
 
 
 ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | ToolError | ToolDisplay | ToolWarning
@@ -341,6 +345,10 @@ def _call_to_json(event: ToolEvent) -> dict[str, Any]:
         "call_id": as_text(event.call_id),
         "tool_name": as_text(event.tool_name),
     }
+
+
+def _history_to_json(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"history": [message_to_json(message) for message in history]}
 
 
 def _report_to_json(report: CallReport) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import json
 import marshal
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
 from pydantic_core import to_json
@@ -63,6 +63,32 @@ def as_json(value: Any, replacement: Replacement = nearest, path: tuple[str | in
             for name, member in value.items()
         }
     return replacement(value, path)
+
+
+def refuser(where: str) -> Replacement:
+    """Return a replacement that refuses what JSON cannot hold; `where` is the place of the whole value.
+
+    Raises:
+        TypeError: always, when it is called; the message has the place in the value, and what to write instead.
+    """
+
+    def refuse(value: Any, path: tuple[str | int, ...]) -> NoReturn:
+        place = pointed([*filter(None, [where]), *path])
+        if isinstance(value, float) or (isinstance(value, int) and value.bit_length() >= MAX_INTEGER_BITS):
+            raise TypeError(f"{place}: JSON cannot hold this number (infinite, NaN or too large); use null or text.")
+        if isinstance(value, dict | list | tuple):
+            raise TypeError(f"{place}: it is more than {MAX_DEPTH} levels deep.")
+        raise TypeError(
+            f"{place}: a value or key of type {type(value).__name__} is not JSON; write it as text, numbers, lists and "
+            "objects."
+        )
+
+    return refuse
+
+
+def pointed(path: Sequence[str | int]) -> str:
+    """Return the place in a value that a path leads to, for messages."""
+    return "/".join(str(part) for part in path) or "the whole"
 
 
 def object_as_json(value: Mapping[str, Any]) -> dict[str, Any]:

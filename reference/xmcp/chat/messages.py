@@ -22,6 +22,10 @@ Message: TypeAlias = Mapping[str, Any]
 ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
+INSTRUCTIONS: Final = ("system", "developer")
+"""The roles of messages that instruct the model."""
+
+
 def text_of(message: Message) -> str:
     """Return the text of a message, whose content is a text or a list of parts; other parts than texts have none."""
     content = message.get("content")
@@ -90,6 +94,15 @@ def begin(history: Sequence[Message], query: str) -> list[dict[str, Any]]:
     if not messages or any(messages[-1].get(key) != value for key, value in message.items()):
         messages.append(message)
     return messages
+
+
+def instructed(history: list[dict[str, Any]], system: str | None) -> list[dict[str, Any]]:
+    """Return the messages with `system` in place of the system messages at their beginning; `None`: as they are."""
+    if system is None:
+        return history
+    begin = next((place for place, one in enumerate(history) if one["role"] not in INSTRUCTIONS), len(history))
+    given = [{"role": "system", "content": as_text(system)}] if system.strip() else []
+    return [*given, *history[begin:]]
 
 
 def _object(call: ToolCall) -> str:

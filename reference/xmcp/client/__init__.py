@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from xmcp.chat.usage import ChatUsage, UsageRecord
     from xmcp.client.ai_client import AIClient
     from xmcp.client.calls.retry_policy import RetryPolicy
-    from xmcp.client.chat_stream import ChatStream
+    from xmcp.client.chat_options import ChatOptions
+    from xmcp.client.chat_stream import ChatStream, EventStream
     from xmcp.client.conversation import Conversation, ConversationReply, SnapshotError
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
+    from xmcp.client.server_sent_events import SSE_HEADERS
     from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
     from xmcp.client.servers.pool_member import ServerStatus
     from xmcp.client.servers.sampling import SamplingRequest
     from xmcp.client.servers.server_protocols import MCPClient, ResourceManager, ToolClient
     from xmcp.client.servers.targets import ServerTarget
-    from xmcp.client.sync import SyncAIClient
+    from xmcp.client.sync import SyncAIClient, SyncEventStream
 
 _HOME: Final[dict[str, str]] = {
     name: module
@@ -71,7 +73,8 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
         "xmcp.client.ai_client": ("AIClient",),
         "xmcp.client.calls.retry_policy": ("RetryPolicy",),
-        "xmcp.client.chat_stream": ("ChatStream",),
+        "xmcp.client.chat_options": ("ChatOptions",),
+        "xmcp.client.chat_stream": ("ChatStream", "EventStream"),
         "xmcp.client.conversation": ("Conversation", "ConversationReply", "SnapshotError"),
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
         "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
@@ -80,18 +83,21 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.client.servers.pool": ("ServersUnavailable", "ToolChanges"),
         "xmcp.client.servers.pool_member": ("ServerStatus",),
         "xmcp.client.servers.targets": ("ServerTarget",),
-        "xmcp.client.sync": ("SyncAIClient",),
+        "xmcp.client.server_sent_events": ("SSE_HEADERS",),
+        "xmcp.client.sync": ("SyncAIClient", "SyncEventStream"),
     }.items()
     for name in names
 }
 
 __all__ = [
+    "SSE_HEADERS",
     "AIClient",
     "CallFailed",
     "CallReport",
     "ChatChunk",
     "ChatContext",
     "ChatFailed",
+    "ChatOptions",
     "ChatResult",
     "ChatStream",
     "ChatUsage",
@@ -100,6 +106,7 @@ __all__ = [
     "Conversation",
     "ConversationReply",
     "Done",
+    "EventStream",
     "LLMDelta",
     "LLMRetry",
     "LLMState",
@@ -117,6 +124,7 @@ __all__ = [
     "SnapshotError",
     "StopReason",
     "SyncAIClient",
+    "SyncEventStream",
     "TenantQuotas",
     "ToolChanges",
     "ToolClient",

@@ -10,13 +10,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, Unpack
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.arguments import of_application
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
+from xmcp.chat.json_values import object_as_json
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import legal_name
@@ -28,6 +29,7 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
+from xmcp.client.chat_options import ChatOptions, ToolSubset, check, settings_of, wants
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
@@ -40,7 +42,7 @@ from xmcp.client.loop.library_prices import LibraryPrices, billed_url
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
-from xmcp.client.options import ClientOptions, sampler_config
+from xmcp.client.options import ClientOptions
 from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
@@ -50,6 +52,7 @@ from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
+from xmcp.client.tools.subset import Subsets, missing, unknown
 from xmcp.option_names import checking_options
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.providers.sdk_provider import MissingKey
@@ -236,6 +239,7 @@ class AIClient:
         models = fallback.chain(provider, options.llm_model, options.fallback_models)
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
         self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
+        self._named_providers = {type(model.provider).__name__: model.provider for model in models if model.made}
         meta_tool_names = selected(options.meta_tools)
         self._settings = ChatSettings(
             models=models,
@@ -280,6 +284,7 @@ class AIClient:
             extra=openai_tools(meta_tool_names),
             sampling=options.sampling,
         )
+        self._subsets = Subsets(self._openai_tool)
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
 
@@ -420,7 +425,7 @@ class AIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
-        sampler: SamplerConfig | None = None,
+        **options: Unpack[ChatOptions],
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -431,20 +436,22 @@ class AIClient:
             tenant_id: The tenant whose chat this is; middleware, cache, usage records and log have it. No other tenant
                 gets anything of the chat.
             session_id: An id for every usage record and log event of this chat.
-            sampler: How models are to write their answers in this chat; what it leaves open is that of the client.
+            options: What else is set for this chat (`ChatOptions`): `sampler`, `model`, `system`, `tools`, `max_turns`,
+                `metadata`.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
 
         Raises:
-            ValueError: There is no history, or it is one that no model accepts.
+            TypeError, ValueError: There is no history, or it is one that no model accepts; or an option is not valid.
             RuntimeError: The same list is in use by another running chat, or the client is not entered.
             ProviderError: No model could be asked, after the retries of its SDK. Its `history` has all turns that
                 were completed and can be passed to `chat()` again. Errors of tools are never raised: the model gets
                 them.
             QuotaExceeded: A quota of the tenant is used up. It has a `history` too.
         """
-        stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
+        check("chat()", options, "tenant_id", "session_id")
+        stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, **options)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Done):
@@ -458,7 +465,7 @@ class AIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
-        sampler: SamplerConfig | None = None,
+        **options: Unpack[ChatOptions],
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`).
 
@@ -475,13 +482,13 @@ class AIClient:
         if not isinstance(user_query, str):
             raise TypeError(f"user_query must be a string, not {type(user_query).__name__}.")
         tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
-        settings = self._settings
-        if sampler is not None:
-            sampler_config("sampler", sampler)
-            settings = replace(settings, sampler=sampler.over(settings.sampler))
-        context = ChatContext(uuid.uuid4().hex, tenant, session)
+        check("stream_chat()", options, "tenant_id", "session_id")
+        settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
+        self._refuse_unknown_tools(tools)
+        metadata = object_as_json(options.get("metadata") or {})
+        context = ChatContext(uuid.uuid4().hex, tenant, session, metadata=metadata)
         stream = ChatStream(history, context.chat_id)
-        stream.attach(self._stream(user_query, history, settings, context, weakref.ref(stream)))
+        stream.attach(self._stream(user_query, history, settings, tools, context, weakref.ref(stream)))
         return stream
 
     async def _stream(
@@ -489,6 +496,7 @@ class AIClient:
         query: str,
         history: Sequence[Message],
         settings: ChatSettings,
+        tools: ToolSubset | None,
         context: ChatContext,
         stream: weakref.ref[ChatStream],
     ) -> AsyncGenerator[Any, None]:
@@ -506,7 +514,7 @@ class AIClient:
         self._running[id(history)] = stream
         try:
             with ChatServers(self._servers, context) as servers:
-                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
+                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, query)
                 if (own := stream()) is not None:
                     own.chat = chat
                     del own
@@ -521,10 +529,31 @@ class AIClient:
                 del self._running[id(history)]
             telemetry.ended(failed)
 
-    async def _tools_of(self, servers: ChatServers) -> Catalogue:
+    async def _tools_of(self, servers: ChatServers, tools: ToolSubset | None) -> Catalogue:
         if not self._entered:
             raise RuntimeError("The AIClient was closed while this chat was running.")
-        return await servers.catalogue()
+        catalogue = await servers.catalogue()
+        if tools is None:
+            return catalogue
+        absent = missing(catalogue, tools) if isinstance(tools, Collection) else []
+        warnings = (f"The tool {name!r} is not offered: no server has it now." for name in absent)
+        chosen = self._subsets.of(catalogue, wants(tools))
+        return replace(chosen, warnings=(*catalogue.warnings, *warnings)) if absent else chosen
+
+    def _refuse_unknown_tools(self, tools: ToolSubset | None) -> None:
+        """Raise a `ValueError` if a name in `tools` is that of no tool, as far as all tools are known now."""
+        if not (self._entered and isinstance(tools, Collection)):
+            return
+        complete = all(server.error is None for server in self.servers) and not self._servers.credential_pools
+        if complete and (wrong := unknown(self._servers.catalogue, tools)):
+            raise ValueError(f"tools is not valid: {wrong}")
+
+    def _provider_named(self, name: str, option: str) -> LLMProvider:
+        """Return the provider of a class name; it is made once, and closed with the client."""
+        if name not in self._named_providers:
+            provider = self._named_providers[name] = fallback.made(name, option)
+            self._own_providers += [provider] if hasattr(provider, "aclose") else []
+        return self._named_providers[name]
 
     def _check_entered(self) -> None:
         if not self._entered:

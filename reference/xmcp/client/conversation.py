@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import IO, Any, Final, NoReturn, Self
+from typing import IO, Any, Final, NoReturn, Self, Unpack
 
 import jsonschema_rs
 
@@ -19,11 +19,12 @@ from xmcp.chat import messages
 from xmcp.chat.audit_records import ToolCallRecord, Trace
 from xmcp.chat.events import ChatChunk, ChatResult, Done, LLMUsage, StopReason
 from xmcp.chat.json_schemas import validator
-from xmcp.chat.json_values import MAX_DEPTH, MAX_INTEGER_BITS, Replacement, as_json
+from xmcp.chat.json_values import as_json, pointed, refuser
 from xmcp.chat.messages import Message, message_to_json
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
-from xmcp.client.chat_stream import ChatStream
+from xmcp.client.chat_options import ChatOptions, check
+from xmcp.client.chat_stream import ChatStream, EventStream
 from xmcp.client.hooks.middleware import IdLike, named
 from xmcp.client.loop import usage as accounting
 from xmcp.wire import DisplayEnvelope
@@ -32,8 +33,6 @@ FORMAT: Final = "xmcp-conversation"
 VERSION: Final = 1
 LEAVE_SECONDS: Final = 15.0
 """Maximum time that an abandoned chat may take to end; after it the next chat is refused."""
-
-_SYSTEM: Final = ("system", "developer")
 
 
 class SnapshotError(ValueError):
@@ -86,8 +85,8 @@ class ConversationReply(ChatResult):
 class _Running:
     """The running chat."""
 
-    consumer: weakref.ref[AsyncGenerator[ChatChunk, None]] | None = None
-    """The generator of the consumer; dead if it was dropped without `aclose()`. The event loop then ends the chat."""
+    consumer: weakref.ref[EventStream] | None = None
+    """The stream of the consumer; dead if it was dropped without `aclose()`. The event loop then ends the chat."""
     stream: ChatStream | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -134,7 +133,7 @@ class Conversation:
         if wrong := messages.problem(self._history):
             raise ValueError(f"The history cannot be continued: {wrong}. Pass the history that chat() returned.")
         if system is not None:
-            if self._history and self._history[0]["role"] in _SYSTEM:
+            if self._history and self._history[0]["role"] in messages.INSTRUCTIONS:
                 raise ValueError("The history begins with a system message already: leave out `system`, or that one.")
             self._history.insert(0, {"role": "system", "content": system})
         self.tenant_id, self.session_id = named("tenant_id", tenant_id), named("session_id", session_id)
@@ -160,16 +159,18 @@ class Conversation:
         """The records of the latest chats, oldest first, the running one included."""
         return list(self._traces)
 
-    async def chat(self, query: str) -> ConversationReply:
-        """Ask, and return the answer.
+    async def chat(self, query: str, **options: Unpack[ChatOptions]) -> ConversationReply:
+        """Ask, and return the answer. The options are those of `AIClient.chat`, for this chat alone.
 
         Raises:
             RuntimeError: a chat of this conversation is running, or the client is not entered.
+            TypeError, ValueError: an option is not valid.
             ProviderError, QuotaExceeded: as `AIClient.chat` does; the history is kept.
         """
+        check("chat()", options)
         trace = self._trace()
         result: ChatResult | None = None
-        async with aclosing(self._stream(query, trace)) as chunks:
+        async with aclosing(self._stream(query, options, trace)) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Done):
                     result = chunk.result
@@ -177,13 +178,14 @@ class Conversation:
             raise AssertionError("a chat ended without its last event")
         return ConversationReply(result, trace)
 
-    def stream_chat(self, query: str) -> AsyncGenerator[ChatChunk, None]:
+    def stream_chat(self, query: str, **options: Unpack[ChatOptions]) -> EventStream:
         """Ask, and yield the events as they happen (`ChatChunk`). The chat begins with the first step of the iteration.
 
-        `aclose()` (or `contextlib.aclosing`) ends the chat early, and so does leaving a loop over it if there is no
-        other reference to it. Raises what `chat` raises.
+        `sse()` of the stream yields them for a web page instead. `aclose()` (or `contextlib.aclosing`) ends the chat
+        early, and so does leaving a loop over it if there is no other reference to it. Raises what `chat` raises.
         """
-        return self._stream(query, self._trace())
+        check("stream_chat()", options)
+        return self._stream(query, options, self._trace())
 
     def clear(self) -> None:
         """Start again: forget history, usage and traces, but keep the system message and the metadata.
@@ -193,7 +195,9 @@ class Conversation:
         """
         if self._running is not None:
             raise RuntimeError("A chat of this conversation is running: clear it when that has ended.")
-        asked = next((n for n, one in enumerate(self._history) if one["role"] not in _SYSTEM), len(self._history))
+        asked = next(
+            (n for n, one in enumerate(self._history) if one["role"] not in messages.INSTRUCTIONS), len(self._history)
+        )
         del self._history[asked:]
         self._usage = accounting.NOTHING
         self._traces.clear()
@@ -214,9 +218,9 @@ class Conversation:
             "created_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "session_id": self.session_id,
             "tenant_id": self.tenant_id,
-            "history": [message_to_json(one, _refuser(f"history/{place}")) for place, one in enumerate(self.history)],
+            "history": [message_to_json(one, refuser(f"history/{place}")) for place, one in enumerate(self.history)],
             "usage": dict(self._usage),
-            "metadata": as_json(self.metadata, _refuser("metadata")),
+            "metadata": as_json(self.metadata, refuser("metadata")),
         }
         _check(written)
         return written
@@ -264,19 +268,21 @@ class Conversation:
     def _trace(self) -> Trace:
         return Trace(session_id=self.session_id, tenant_id=self.tenant_id)
 
-    def _stream(self, query: str, trace: Trace) -> AsyncGenerator[ChatChunk, None]:
-        running = _Running()
-        events = self._events(query, trace, running)
-        running.consumer = weakref.ref(events)
-        return events
+    def _stream(self, query: str, options: ChatOptions, trace: Trace) -> EventStream:
+        running, stream = _Running(), EventStream()
+        running.consumer = weakref.ref(stream)
+        stream.attach(self._events(query, options, trace, running))
+        return stream
 
-    async def _events(self, query: str, trace: Trace, running: _Running) -> AsyncGenerator[ChatChunk, None]:
+    async def _events(
+        self, query: str, options: ChatOptions, trace: Trace, running: _Running
+    ) -> AsyncGenerator[ChatChunk, None]:
         await self._wait_for_its_turn()
         self._running = running
         failure: BaseException | None = None
         try:
             running.stream = self._ai.stream_chat(
-                query, self._history, tenant_id=self.tenant_id, session_id=self.session_id
+                query, self._history, tenant_id=self.tenant_id, session_id=self.session_id, **options
             )
             trace.chat_id = running.stream.chat_id  # as in the log
             self._traces.append(trace)
@@ -342,7 +348,7 @@ def _read(snapshot: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
             f"The snapshot is of version {version}, and this release knows version {VERSION} only: use a newer release."
         )
     try:
-        read: dict[str, Any] = as_json(dict(value), _refuser("the snapshot"))
+        read: dict[str, Any] = as_json(dict(value), refuser("the snapshot"))
         _check(read)
     except (TypeError, ValueError) as exc:
         raise SnapshotError(f"The snapshot cannot be used: {exc}") from None
@@ -356,26 +362,7 @@ def _check(snapshot: Mapping[str, Any]) -> None:
     try:
         validator("snapshot").validate(snapshot)
     except jsonschema_rs.ValidationError as fault:
-        raise ValueError(f"at {_pointed(fault.instance_path)}: {fault.message}.") from None
-
-
-def _refuser(where: str) -> Replacement:
-    def refuse(value: Any, path: tuple[str | int, ...]) -> NoReturn:
-        place = _pointed([*filter(None, [where]), *path])
-        if isinstance(value, float) or (isinstance(value, int) and value.bit_length() >= MAX_INTEGER_BITS):
-            raise TypeError(f"{place}: JSON cannot hold this number (infinite, NaN or too large); use null or text.")
-        if isinstance(value, dict | list | tuple):
-            raise TypeError(f"{place}: it is more than {MAX_DEPTH} levels deep.")
-        raise TypeError(
-            f"{place}: a value or key of type {type(value).__name__} is not JSON; write it as text, numbers, lists and "
-            "objects."
-        )
-
-    return refuse
-
-
-def _pointed(path: Sequence[str | int]) -> str:
-    return "/".join(str(part) for part in path) or "the whole"
+        raise ValueError(f"at {pointed(fault.instance_path)}: {fault.message}.") from None
 
 
 def _no_constant(name: str) -> NoReturn:

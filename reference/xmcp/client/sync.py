@@ -13,18 +13,20 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import IO, Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from anyio.from_thread import start_blocking_portal
 
 from xmcp.chat.audit_records import Trace
 from xmcp.chat.events import ChatChunk, ChatResult
 from xmcp.chat.messages import Message
-from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
+from xmcp.client.chat_options import ChatOptions
+from xmcp.client.chat_stream import EventStream
 from xmcp.client.conversation import Conversation, ConversationReply
 from xmcp.client.hooks.middleware import IdLike
+from xmcp.client.server_sent_events import KEEP_ALIVE_SECONDS
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.option_names import refuse_unknown
@@ -161,11 +163,11 @@ class SyncAIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
-        sampler: SamplerConfig | None = None,
+        **options: Unpack[ChatOptions],
     ) -> ChatResult:
         """Answer one query; arguments, result and exceptions are those of `AIClient.chat`."""
         return self._await(
-            lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
+            lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id, **options)
         )
 
     def stream_chat(
@@ -175,15 +177,15 @@ class SyncAIClient:
         *,
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
-        sampler: SamplerConfig | None = None,
-    ) -> Generator[ChatChunk, None, None]:
+        **options: Unpack[ChatOptions],
+    ) -> SyncEventStream:
         """Answer one query and yield its events as they happen; see `AIClient.stream_chat`.
 
         The chat advances as the loop asks for events. Leaving the loop cancels the chat and waits for its end.
         """
         ai = self._opened().ai
-        chat = ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, sampler=sampler)
-        return self._iterate(chat)
+        chat = ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id, **options)
+        return SyncEventStream(self, chat)
 
     def conversation(self, **options: Any) -> SyncConversation:
         """Return a conversation that keeps its history; the options are those of `Conversation`."""
@@ -219,11 +221,11 @@ class SyncAIClient:
         finally:
             running.leave()
 
-    def _iterate(self, stream: AsyncGenerator[ChatChunk, None]) -> Generator[ChatChunk, None, None]:
+    def _iterate(self, stream: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
         """Yield from the stream. One task takes its steps, each on request, as an `async for` would."""
         loop = self._opened().loop
         requested = asyncio.Semaphore(0)
-        received: queue.SimpleQueue[ChatChunk | None] = queue.SimpleQueue()
+        received: queue.SimpleQueue[_T | None] = queue.SimpleQueue()
 
         async def steps(_: AIClient) -> None:
             async with aclosing(stream) as chunks:
@@ -304,6 +306,37 @@ def _closed() -> RuntimeError:
     return RuntimeError("The SyncAIClient was closed while this was running.")
 
 
+class SyncEventStream(Generator[ChatChunk, None, None]):
+    """The events of a chat: a generator. `close()` ends the chat early, and so does leaving a loop over it."""
+
+    def __init__(self, client: SyncAIClient, stream: EventStream) -> None:
+        self._client = client
+        self._stream = stream
+        self._events = client._iterate(stream)
+
+    def send(self, value: None) -> ChatChunk:
+        """As for any generator."""
+        return self._events.send(value)
+
+    def throw(self, *error: Any) -> ChatChunk:
+        """As for any generator."""
+        return self._events.throw(*error)
+
+    def close(self) -> None:
+        """End the chat, and wait for its end."""
+        self._events.close()
+
+    def sse(
+        self,
+        *,
+        types: Collection[str] | None = None,
+        keep_alive: float | None = KEEP_ALIVE_SECONDS,
+        history: bool = False,
+    ) -> Generator[str, None, None]:
+        """Yield the events as server-sent events, for a web framework without `await`; see `EventStream.sse`."""
+        return self._client._iterate(self._stream.sse(types=types, keep_alive=keep_alive, history=history))
+
+
 class SyncConversation:
     """`Conversation` without `await`; `SyncAIClient.conversation()` creates it. See `Conversation`."""
 
@@ -311,13 +344,13 @@ class SyncConversation:
         self._client = client
         self._conversation = conversation
 
-    def chat(self, query: str) -> ConversationReply:
+    def chat(self, query: str, **options: Unpack[ChatOptions]) -> ConversationReply:
         """Ask, and wait for the answer; see `Conversation.chat`."""
-        return self._client._await(lambda _: self._conversation.chat(query))
+        return self._client._await(lambda _: self._conversation.chat(query, **options))
 
-    def stream_chat(self, query: str) -> Generator[ChatChunk, None, None]:
+    def stream_chat(self, query: str, **options: Unpack[ChatOptions]) -> SyncEventStream:
         """Ask, and yield the events as they happen. Leaving the loop cancels the chat; its history is kept."""
-        return self._client._iterate(self._conversation.stream_chat(query))
+        return SyncEventStream(self._client, self._conversation.stream_chat(query, **options))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the conversation as JSON values."""

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from xmcp.chat.errors import ErrorCategory
+from xmcp.chat.untrusted_text import without_secrets
 
 _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (
@@ -61,6 +62,24 @@ def classify(status: int | None, text: str) -> ErrorCategory:
     if status is None or status >= 500:
         return ErrorCategory.NETWORK
     return _STATUSES.get(status, ErrorCategory.UNKNOWN)
+
+
+_NO_SUCH_MODEL: Final = re.compile(
+    r"model_not_found|(?:invalid|unknown|no such) model|(?:\bmodels?\b|\bdeployment\b).{0,300}not (?:exist|found)"
+)
+
+
+def is_unknown_model(status: int | None, text: str, model: str) -> bool:
+    """Return whether a vendor refuses a request because it has no such model; `text` is what it says."""
+    if status not in (400, 404):
+        return False
+    return bool(_NO_SUCH_MODEL.search(text.lower())) or (status == 404 and model in text)
+
+
+def is_a_page(address: str, kind: str, api: str) -> str:
+    """Return the message for a web page in the place of an answer of the API."""
+    shown = without_secrets(address).partition("#")[0]
+    return f"{shown} answers {kind}, which is not {api}. Check the base URL."
 
 
 def without_frames(fault: BaseException) -> BaseException:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.untrusted_text import without_secrets
 from xmcp.providers.base import ModelRequest
-from xmcp.providers.errors import without_frames
+from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
 from xmcp.providers.formats.chat_completions import too_large
 from xmcp.providers.sdk_provider import SDKProvider
@@ -119,7 +118,7 @@ class GeminiProvider(SDKProvider["Client"]):
             yield assembly.finish()
         except ProviderError as exc:
             # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
-            raise self._error(exc.message, exc.category, model, exc.status, began=began) from None
+            raise self._with_advice(exc, model, began=began) from None
         except Exception as exc:  # the SDK lets through what its transport and its models raise
             status = opened[-1].status_code if opened else 200
             failure = self._failure(exc, model, began=began or (bool(opened) and status == 200), status=status)
@@ -213,7 +212,7 @@ class GeminiProvider(SDKProvider["Client"]):
         if isinstance(exc, errors.APIError):
             code = exc.code if isinstance(exc.code, int) and 100 <= exc.code <= 599 else None
             told = gemini.reported(exc.details, called, status=code)
-            return self._error(told.message, told.category, model, code, began=began)
+            return self._with_advice(told, model, began=began)
         if isinstance(exc, http_bodies.BodyTooLarge):
             large = too_large(called)
             return self._error(large.message, large.category, model, began=True)
@@ -232,7 +231,7 @@ class GeminiProvider(SDKProvider["Client"]):
             error = self._error(f"{called}: no access to Google Cloud: {exc}", ErrorCategory.AUTH, model)
         elif status != 200:  # the SDK could not read the error
             told = gemini.reported(None, called, status=status)
-            return self._error(told.message, told.category, model, status)
+            return self._with_advice(told, model)
         elif "JSON serializable" in str(exc):
             error = self._error(f"The request cannot be written as JSON: {exc}.", ErrorCategory.CONTENT, model)
         elif type(exc) is ValueError and not began:  # the others tell of an answer, and quote it
@@ -302,8 +301,7 @@ async def _bound(response: httpx2.Response) -> None:
         return
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in _PAGES:
-        address = without_secrets(str(response.url))
-        raise ProviderError(f"{address} answers {kind}, which is not Gemini's API.", provider=GeminiProvider.name)
+        raise ProviderError(is_a_page(str(response.url), kind, "Gemini's API"), provider=GeminiProvider.name)
     http_bodies.refuse_compressed(response)
     if kind == "text/event-stream":
         http_bodies.limit(response, MAX_STREAM_BYTES, _EventSizes(response.request))

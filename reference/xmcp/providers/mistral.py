@@ -243,8 +243,7 @@ class MistralProvider(StreamingProvider["Mistral"]):
             facts = orjson.loads(body)
         if not isinstance(facts, dict):  # the page of some proxy: do not show it
             facts = {"message": f"HTTP status {status}"}
-        reported = mistral.reported(facts, self._called, status=status)
-        return self._error(reported.message, reported.category, model, status)
+        return self._with_advice(mistral.reported(facts, self._called, status=status), model)
 
 
 def _retry_config() -> RetryConfig:

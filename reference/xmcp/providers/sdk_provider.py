@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
-from xmcp.providers.errors import redact
+from xmcp.providers.errors import is_unknown_model, redact
 
 ClientT = TypeVar("ClientT")
 """The client of an SDK."""
@@ -81,6 +81,7 @@ class SDKProvider(ABC, Generic[ClientT]):
         self._client_is_ours = client is None
         self._base_url: str | None = None
         self._api_key: str | None = None
+        self._key_place = "the key of the client"
         if client is not None:
             return
         given = base_url or (os.environ.get(self.url_variable) if self.url_variable else None) or None
@@ -90,9 +91,11 @@ class SDKProvider(ABC, Generic[ClientT]):
         if given and self.version_path:
             given = given.rstrip("/").removesuffix(self.version_path)
         self._base_url = given or self.default_url
-        keys = (api_key, *map(os.environ.get, self.key_variables))
+        keys = {"the api_key that was passed": api_key}
+        keys.update((f"the key in {name}", os.environ.get(name)) for name in self.key_variables)
         # One that comes from a file often ends with a line break.
-        known = next((key.strip() for key in keys if key and key.strip()), None)
+        found = ((place, key.strip()) for place, key in keys.items() if key and key.strip())
+        self._key_place, known = next(found, ("", None))
         if known is None and given is None:
             raise MissingKey(type(self))
         if known and not known.isascii():
@@ -124,6 +127,21 @@ class SDKProvider(ABC, Generic[ClientT]):
         """The name for messages: of another server with the vendor's format, its host."""
         host = urlsplit(self._address).netloc.rpartition("@")[2]
         return host if host and host != self.host else self.name
+
+    def _with_advice(self, told: ProviderError, model: str, *, began: bool = False) -> ProviderError:
+        """Return the failure that the vendor describes, with what to change where that is known."""
+        advice = self._advice(told, model)
+        message = f"{told.message.rstrip('.')}. {advice}" if advice else told.message
+        return self._error(message, told.category, model, told.status, began=began)
+
+    def _advice(self, told: ProviderError, model: str) -> str:
+        if is_unknown_model(told.status, told.message, model):
+            return f"{self._called} has no model {model!r}: `list_models()` says which there are."
+        if told.category is ErrorCategory.AUTH:
+            if not self._key_place:
+                return "Pass a key as api_key=..."
+            return f"Check {self._key_place}{' and what it may use' if told.status == 403 else ''}."
+        return "Check the base URL." if told.status == 404 else ""
 
     def _not_reached(self, said: str, model: str, *, unanswered: bool = False) -> ProviderError:
         """Return the failure of a request that got no answer."""

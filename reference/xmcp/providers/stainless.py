@@ -121,7 +121,7 @@ class StainlessProvider(StreamingProvider[ClientT]):
                 if own
                 else chat_completions.reported(f"HTTP status {status}", self._called, status=status)
             )
-            return self._error(told.message, told.category, model, status)
+            return self._with_advice(told, model)
         if isinstance(exc, sdk.APIConnectionError):
             said = str(exc.__cause__ or "") or exc.message
             return self._not_reached(said, model, unanswered=isinstance(exc.__cause__, httpx2.ReadTimeout))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.untrusted_text import without_secrets
 from xmcp.providers.base import ModelRequest
+from xmcp.providers.errors import is_a_page
 from xmcp.providers.formats.chat_completions import MANY_CONTAINERS, takes_long, too_large
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
 from xmcp.providers.sdk_provider import ClientT, SDKProvider
@@ -112,8 +112,7 @@ class StreamingProvider(SDKProvider[ClientT]):
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in PAGES:
             await response.aclose()
-            address = without_secrets(str(response.url)).partition("#")[0]
-            raise self._error(f"{address} answers {kind}, which is not {self.api}.", ErrorCategory.UNKNOWN, model)
+            raise self._error(is_a_page(str(response.url), kind, self.api), ErrorCategory.UNKNOWN, model)
         try:
             http_bodies.refuse_compressed(response)
             if kind == "application/json":
@@ -139,7 +138,7 @@ class StreamingProvider(SDKProvider[ClientT]):
             raise error from exc
         except ProviderError as exc:
             # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
-            raise self._error(exc.message, exc.category, model, exc.status, began=True) from None
+            raise self._with_advice(exc, model, began=True) from None
         finally:
             await response.aclose()
 

@@ -14,6 +14,11 @@ from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.reader import Document, read
 
+WHITE_SPACE: Final = " \t\r\n"
+"""White space of XML (section 2)."""
+SHORT: Final = 1_000
+"""Number of characters of a message of which no client leaves out a part for the model."""
+
 _OF_A_WRITER: Final = re.compile("XMCP-RSP-|XMCP-ERR-0[0-2]")
 """What is in a display, in `server_populated` and in the words of an error can be the server's."""
 _TAG = re.compile(r'"tag"\s*:\s*"([^"\\]*)"')

@@ -20,7 +20,7 @@ from xmcp.chat.json_schemas import validator
 from xmcp.chat.json_values import object_as_json
 from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
-from xmcp.client.calls.worker_threads import LARGE
+from xmcp.client.calls.worker_threads import rough_size_of
 from xmcp.wire import (
     XML_WHITE_SPACE,
     DecodeError,
@@ -96,7 +96,7 @@ def rough_length(result: ServerResult) -> int:
     It counts data no further than `LARGE`.
     """
     blocks = sum(len(content_blocks.held(block)) for block in result.content)
-    return blocks + _rough_size([result.structured_content, result.meta])
+    return blocks + rough_size_of([result.structured_content, result.meta])
 
 
 def rough_size(reading: Reading) -> int:
@@ -105,25 +105,7 @@ def rough_size(reading: Reading) -> int:
     details = response.error and response.error.meta
     display = response.display and response.display.to_dict()
     text = len(reading.document or response.llm_output or "")
-    return text + _rough_size([display, details, response.server_populated])
-
-
-def _rough_size(value: Any) -> int:
-    # Each part counts, so that after at most `LARGE / _PART_LENGTH` of them it is known to be large, wherever it is so.
-    size, parts = 0, [value]
-    while parts and size <= LARGE:
-        part = parts.pop()
-        if isinstance(part, str):
-            size += len(part)
-        elif isinstance(part, Mapping | list | tuple):
-            size += _PART_LENGTH * len(part)
-            if size <= LARGE:
-                parts += (*part, *part.values()) if isinstance(part, Mapping) else part
-    return size
-
-
-_PART_LENGTH: Final = 50
-"""About how many characters a part of a payload has, such as a row of a table."""
+    return text + rough_size_of([display, details, response.server_populated])
 
 
 def failed(tool_name: str, error: ErrorInfo) -> Reading:

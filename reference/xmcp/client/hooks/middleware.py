@@ -45,12 +45,16 @@ def named(option: str, value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ChatContext:
-    """Identifies a chat. `chat_id` is new for every chat; `state` is a dict of this chat for middleware to use."""
+    """Identifies a chat. `chat_id` is new for every chat; `state` is a dict of this chat for middleware to use.
+
+    `metadata` is what the application passed to `chat()`, as JSON values.
+    """
 
     chat_id: str
     tenant_id: str | None = None
     session_id: str | None = None
     state: dict[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

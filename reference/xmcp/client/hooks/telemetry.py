@@ -1,6 +1,7 @@
 """One observer for what operators see of a chat: it writes the log lines and the spans of its events.
 
-`log` and `spans` say how either is written; metrics will be a third. No prompt, argument or result is in them.
+`log` and `spans` say how either is written; metrics will be a third. No prompt, argument or result is in them; log
+lines have the metadata of the chat.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class ChatTelemetry:
     @classmethod
     def begin(cls, log: EventLog, chat: ChatContext) -> Self:
         """Return the observer of a chat that begins now; `ended` must be called."""
-        bound = log.bind(tenant_id=chat.tenant_id, session_id=chat.session_id, chat_id=chat.chat_id)
+        ids = {"tenant_id": chat.tenant_id, "session_id": chat.session_id, "chat_id": chat.chat_id}
+        bound = log.bind(**ids, metadata=chat.metadata or None)
         return cls(bound, chat_span(chat.tenant_id, chat.session_id))
 
     def answered(self, turn: int, stop_reason: StopReason, *, displays: int) -> None:

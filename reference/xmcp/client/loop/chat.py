@@ -57,11 +57,13 @@ LLM_SECONDS: Final = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSettings:
-    """What all chats of a client have in common. Times are in seconds."""
+    """What a chat is told by its client and by its caller. Times are in seconds."""
 
     models: tuple[Model, ...]
     max_turns: int
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
+    system: str | None = None
+    """Instructions for this chat alone, in place of those at the beginning of its history; they stay out of it."""
     display: DisplayMode = "exit"
     llm_timeout: float = LLM_SECONDS
     max_calls: int = MAX_CALLS
@@ -275,12 +277,13 @@ class Chat:
     async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask one model once."""
         provider, middleware, deadline = model.provider, self._pipeline.middleware, self._scope.deadline
+        asked = messages.instructed(self.messages, self._settings.system)
         state = LLMState(
             chat=self._scope.context,
             turn=self._turn,
             provider=provider.name,
             model=model.name,
-            messages=messages.copied(self.messages) if middleware else self.messages,
+            messages=messages.copied(asked) if middleware else asked,
             tools=catalogue.schemas if provider.supports_tools else _NO_TOOLS,
         )
         observed = self._scope.telemetry.model_call(state)

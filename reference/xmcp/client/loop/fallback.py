@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.errors import CONSEQUENCES, ProviderError
 from xmcp.providers import LLMProvider
 
 Fallback: TypeAlias = "str | tuple[LLMProvider | str, str | None]"
@@ -33,37 +33,55 @@ def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback
     """
     if isinstance(fallbacks, str):
         raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
-    return (Model(provider, model), *(_model(provider, fallback) for fallback in fallbacks))
+    return (Model(provider, model), *(_model(provider, fallback, "fallback_models", made) for fallback in fallbacks))
+
+
+def first(models: Sequence[Model], given: Any, make: Callable[[str, str], LLMProvider]) -> tuple[Model, ...]:
+    """Return the models for a chat that begins with the model `given`; the fallbacks stay, without that one.
+
+    `make` returns the provider of a class name, given the option for messages. Raises what `chain` raises.
+    """
+    model = _model(models[0].provider, given, "model", make)
+    rest = (one for one in models[1:] if (one.provider, one.name) != (model.provider, model.name))
+    return (model, *rest)
 
 
 def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["repeat", "next", "raise"]:
     """Return what to do after a model failed, when the SDK's own retries are over.
 
-    A model whose answer broke off is asked once more, because no SDK retries that. Then the next model is asked, unless
-    the request itself was refused (`content`): other models would refuse it too, or answer what they should not.
+    `CONSEQUENCES` says which failures end the chat, and for which a model whose answer broke off is asked once more:
+    no SDK retries that.
     """
-    if error.began and error.category is ErrorCategory.NETWORK and not repeated:
+    follows = CONSEQUENCES[error.category]
+    if error.began and follows.repeats and not repeated:
         return "repeat"
-    return "next" if more and error.category is not ErrorCategory.CONTENT else "raise"
+    return "next" if more and follows.then == "next" else "raise"
 
 
-def _model(provider: LLMProvider, fallback: Any) -> Model:
-    if isinstance(fallback, str):
-        return Model(provider, fallback)
-    if not isinstance(fallback, tuple | list) or len(fallback) != 2:
-        raise TypeError(f"fallback_models has {fallback!r}; it takes names of models, or pairs (provider, model).")
-    chosen, name = fallback
-    made = isinstance(chosen, str)
+def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, str], LLMProvider]) -> Model:
+    if isinstance(given, str):
+        return Model(provider, given)
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"{option} has {given!r}; it takes names of models, or pairs (provider, model).")
+    chosen, name = given
+    by_name = isinstance(chosen, str)
     if isinstance(chosen, str):
-        chosen = _made(chosen)
+        chosen = make(chosen, option)
     if not isinstance(chosen, LLMProvider):
-        raise TypeError(f"fallback_models has {chosen!r} as a provider; it takes a provider, or the name of its class.")
-    return Model(chosen, name, made)
+        raise TypeError(f"{option} has {chosen!r} as a provider; it takes a provider, or the name of its class.")
+    return Model(chosen, name, by_name)
 
 
-def _made(name: str) -> Any:
+def made(name: str, option: str) -> LLMProvider:
+    """Return a new provider of the class of this name; `option` is where it was given.
+
+    Raises:
+        ValueError: there is no such class.
+        ProviderError: it has no key.
+    """
     providers = import_module("xmcp.providers")
     known = [known for known in providers.__all__ if known.endswith("Provider") and known != "LLMProvider"]
     if name not in known:
-        raise ValueError(f"fallback_models names the provider {name!r}; there are {', '.join(known)}.")
-    return getattr(providers, name)()
+        raise ValueError(f"{option} names the provider {name!r}; there are {', '.join(known)}.")
+    provider: LLMProvider = getattr(providers, name)()
+    return provider

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from xmcp.chat import client_made_errors
-from xmcp.chat.messages import Message
+from xmcp.chat.messages import INSTRUCTIONS, Message
 from xmcp.wire import ToolResponse
 
 THINK: Final = "__think__"
@@ -80,7 +80,7 @@ def summarized(history: Sequence[Message], summary: str) -> list[dict[str, Any]]
     authority of a system message.
     """
     messages = [dict(message) for message in history]
-    head = next((i for i, m in enumerate(messages) if m["role"] not in ("system", "developer")), len(messages))
+    head = next((i for i, m in enumerate(messages) if m["role"] not in INSTRUCTIONS), len(messages))
     newest = max((i for i, m in enumerate(messages) if m["role"] == "user"), default=head)
     if newest <= head:
         return messages

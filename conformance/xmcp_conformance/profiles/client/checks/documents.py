@@ -11,6 +11,8 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import (
+    SHORT,
+    WHITE_SPACE,
     compact,
     fault_of_a_writer,
     same,
@@ -20,10 +22,6 @@ from xmcp_conformance.profiles.client.trace import INVALID_PARAMS, Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall, gives_text, is_error_by_flag_alone
 from xmcp_conformance.reader import Document, looks_like_a_document, read
-
-_WHITE_SPACE = " \t\r\n"
-_SHORT = 1_000
-"""Number of characters of a message of which no client leaves out a part for the model."""
 
 _PARTS: Final[Mapping[str, Any]] = {
     "tool_name": "",
@@ -86,7 +84,7 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
     message = (answer.error or {}).get("message")
     if reply.error is None or reply.error.code != (answer.error or {}).get("code") or not isinstance(message, str):
         return None
-    own = message.strip(_WHITE_SPACE)
+    own = message.strip(WHITE_SPACE)
     words = own or reply.error.code  # in a document that a client writes, the code (section 4.1)
     same_words = reply.error.message in (words, own) or "error" in reply.lossy
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
@@ -200,12 +198,12 @@ def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
 def _words_of_a_failure(call: ModelCall, answer: Answered, reply: Document) -> Observations:
     """Judge the message of a failure whose result has a text: it is that text."""
     message = (answer.error or {}).get("message")
-    words = message.strip(_WHITE_SPACE) if isinstance(message, str) else ""
+    words = message.strip(WHITE_SPACE) if isinstance(message, str) else ""
     if not words or answer.protocol_error is not None or reply.error is None or "error" in reply.lossy:
         return
     if answer.for_user and answer.for_user in reply.error.message:
         return  # XMCP-MCP-045
-    if len(reply.error.message) <= _SHORT and reply.error.code == (answer.error or {}).get("code"):
+    if len(reply.error.message) <= SHORT and reply.error.code == (answer.error or {}).get("code"):
         seen = f"{call}, which failed with `{quoted(words)}`, is answered by {_in_words(reply)}"
         yield either("XMCP-MCP-040", reply.error.message == words, seen, f"`{quoted(words)}`", where=call.turn.next_at)
 
@@ -223,12 +221,12 @@ def _refusals_of_the_protocol(trace: TraceIndex) -> Observations:
 def _words_of_the_protocol(trace: TraceIndex) -> Observations:
     """Judge the message of an error that stands for a protocol error: it is that of the JSON-RPC error (11.4)."""
     for call, _, answer, reply in answered_calls(trace):
-        words = str((answer.error or {}).get("message") or "").strip(_WHITE_SPACE)
-        if answer.protocol_error is None or reply.error is None or not 0 < len(words) <= _SHORT:
+        words = str((answer.error or {}).get("message") or "").strip(WHITE_SPACE)
+        if answer.protocol_error is None or reply.error is None or not 0 < len(words) <= SHORT:
             continue
         if "error" not in reply.lossy and reply.error.code == (answer.error or {}).get("code"):
             seen = f"{call}, which the server refused with `{quoted(words)}`, is answered by {_in_words(reply)}"
-            ok = reply.error.message.strip(_WHITE_SPACE) == words
+            ok = reply.error.message.strip(WHITE_SPACE) == words
             yield either("XMCP-CLI-003", ok, seen, f"`{quoted(words)}`", where=call.turn.next_at)
 
 

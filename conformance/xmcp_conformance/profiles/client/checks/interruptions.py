@@ -9,12 +9,11 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.event_order import NEXT
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import text_of
+from xmcp_conformance.profiles.client.messages import WHITE_SPACE, text_of
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import NEVER, Chat
 
 _ENDS: Final = ("tool_result", "tool_error")
-_WHITE_SPACE: Final = " \t\r\n"
 _PATIENCE: Final = 2.5
 """How long, in seconds, a client surely waits for more of an answer before it takes it for one that broke off."""
 
@@ -105,7 +104,7 @@ def _text_of_an_answer_that_the_client_ended(trace: TraceIndex) -> Observations:
         silence = chat.over - said.time
         # At a time limit, a client that gave the answer up before that, because nothing more came, has none of it.
         text = said.text if _was_cancelled(chat, at) or silence <= _PATIENCE else answer
-        if said.stalls and text.strip(_WHITE_SPACE) and last_asked < at and silence > trace.instant:
+        if said.stalls and text.strip(WHITE_SPACE) and last_asked < at and silence > trace.instant:
             own = chat.ended.history[_after_query(chat) :]
             kept = [str(m.get("content")) for m in own if m.get("role") == "assistant"]
             ok = text in kept or (text.strip() == answer.strip() and text.strip() in map(str.strip, kept))

@@ -11,7 +11,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import Message
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import document_of, same, strings_of, text_of
+from xmcp_conformance.profiles.client.messages import WHITE_SPACE, document_of, same, strings_of, text_of
 from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
 from xmcp_conformance.profiles.client.trace import Asked
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -22,7 +22,6 @@ from .documents import answered_calls
 
 _REFERENCE_LINE = re.compile(r"^\[[^\[\]\n]*\]$", re.MULTILINE)
 _MARKUP: Final = re.compile(r"<[^<>\s]*|/?>")
-_WHITE_SPACE: Final = " \t\r\n"
 _LEAST_TEXT: Final = 4
 """The number of characters from which a text is not by chance in a reference that stands for it."""
 _LEAST_RAW: Final = 20
@@ -62,8 +61,8 @@ def _part_told(raw: str, told: Sequence[str], call: ModelCall) -> str | None:
     """Return a part of a raw text, beside its tags and the name of its tool, that the model was told."""
     own = [call.name, call.tool.name if call.tool is not None else ""]
     for piece in _MARKUP.split(raw):
-        for part in _parts_of(piece.strip(_WHITE_SPACE)):
-            if _is_told(part, told) and not _is_told(part.strip(_WHITE_SPACE), own):
+        for part in _parts_of(piece.strip(WHITE_SPACE)):
+            if _is_told(part, told) and not _is_told(part.strip(WHITE_SPACE), own):
                 return part
     return None
 
@@ -72,7 +71,7 @@ def _part_told(raw: str, told: Sequence[str], call: ModelCall) -> str | None:
 def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         text = (call.answer.for_user if call.answer is not None else None) or ""
-        if not text.strip(_WHITE_SPACE) or not call.turn.went_on or was_cut_short(call):
+        if not text.strip(WHITE_SPACE) or not call.turn.went_on or was_cut_short(call):
             continue
         later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
         given, data = _given_to_the_model(trace, call), _data_instead_of_text(call.turn.chat)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import SHORT, WHITE_SPACE
 from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-
-_WHITE_SPACE: Final = " \t\r\n"
-_SHORT: Final = 1_000
-"""Number of characters of a message of which no client leaves out a part for the model."""
 
 
 @check("XMCP-MCP-043", profile="client")
@@ -25,10 +20,10 @@ def _errors_as_their_members_say(trace: TraceIndex) -> Observations:
         if reply is None or reply.error is None or reply.error.code != answer.error.get("code"):
             continue  # another code is judged elsewhere
         told, message = reply.error, answer.error.get("message")
-        words = (message.strip(_WHITE_SPACE) if isinstance(message, str) else "") or told.code
-        if len(words) <= _SHORT and "error" not in reply.lossy:
+        words = (message.strip(WHITE_SPACE) if isinstance(message, str) else "") or told.code
+        if len(words) <= SHORT and "error" not in reply.lossy:
             seen = f"{call} is answered by the message `{quoted(told.message)}`"
-            same = told.message.strip(_WHITE_SPACE) == words
+            same = told.message.strip(WHITE_SPACE) == words
             yield either("XMCP-MCP-043", same, seen, f"`{quoted(words)}`, as in `_meta`", where=call.turn.next_at)
         retryable = answer.error.get("retryable") is True
         seen = f"{call} is answered by an error with `retryable` {told.retryable}"

@@ -9,14 +9,12 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.error_categories import CATEGORY_OF
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import SHORT, WHITE_SPACE
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
 from xmcp_conformance.reader.checks.error_element import ErrorElement
 from xmcp_conformance.reader.schemas import validator
 
-_WHITE_SPACE: Final = " \t\r\n"
-_SHORT: Final = 1_000
-"""Number of characters of a message of which no client leaves out a part for the model."""
 _SIDE_EFFECTS: Final = ("none", "partial", "unknown")
 _Fault = tuple[str, str] | None
 
@@ -45,8 +43,8 @@ def _category_besides(category: str | None, told: ErrorElement) -> _Fault:
 
 
 def _message_besides(message: str, told: ErrorElement) -> _Fault:
-    words = told.message.strip(_WHITE_SPACE) or told.code
-    if message != words and len(message) <= _SHORT:
+    words = told.message.strip(WHITE_SPACE) or told.code
+    if message != words and len(message) <= SHORT:
         return f"the message `{quoted(message)}`", f"`{quoted(words)}`, as in the document for the model"
     return None
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import WHITE_SPACE
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Turn
 
 from .stop_reasons import THINK, said_to
-
-_WHITE_SPACE: Final = " \t\r\n"
 
 
 @check("XMCP-REC-006", profile="client")
@@ -28,7 +25,7 @@ def _deltas_are_the_text(trace: TraceIndex) -> Observations:
                 continue  # what takes the place of half of a surrogate pair is open (section 11.11)
             if any(thought in told and thought not in said for thought in said_to(turn, THINK, "thought")):
                 continue  # XMCP-CLI-084
-            ok = told.strip(_WHITE_SPACE) == said.strip(_WHITE_SPACE)
+            ok = told.strip(WHITE_SPACE) == said.strip(WHITE_SPACE)
             seen = f"the events `llm_delta` of turn {turn.number} tell `{quoted(told)}`"
             yield either("XMCP-REC-006", ok, seen, f"`{quoted(said)}`, what the model wrote", where=turn.next_at)
 
