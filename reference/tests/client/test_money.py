@@ -26,8 +26,9 @@ from support.vendors.gemini import Gemini
 from support.vendors.stand_in import StandIn
 
 from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
+from xmcp.chat.token_estimate import estimated_tokens
 from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
-from xmcp.client import AIClient, TenantQuotas
+from xmcp.client import AIClient, SyncAIClient, TenantQuotas
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop import usage as accounting
@@ -368,6 +369,40 @@ def test_records_and_sums_of_earlier_versions_lack_reasoning() -> None:
     assert accounting.add(earlier, record)["reasoning_tokens"] == 1
     del record["reasoning_tokens"]
     assert accounting.add(earlier, record)["reasoning_tokens"] is None
+
+
+class TestTheEstimate:
+    async def test_it_is_of_the_request_that_the_chat_then_makes(self) -> None:
+        model = ScriptedModel("ok", "ok", "ok", "ok")
+        history = [{"role": "user", "content": "earlier " * 50}, {"role": "assistant", "content": "said"}]
+        chats: list[dict[str, Any]] = [{}, {"system": "Be brief. " * 40}, {"tools": []}, {"tools": ["one"]}]
+        servers = [ScriptedServer({"one": "ok"}), ScriptedServer({"two": "ok"})]
+        estimates = []
+        async with AIClient(servers, llm_provider=model) as ai:
+            for options in chats:
+                estimates.append(ai.estimate_tokens("word " * 100, history, **options))
+                await ai.chat("word " * 100, history, **options)
+        sent = [estimated_tokens(request.messages, request.tools) for request in model.requests]
+        assert estimates == sent
+        assert estimates[1] == estimates[0] + 104  # 400 bytes, and the frame of a message
+        assert estimates[2] < estimates[3] < estimates[0]
+
+    async def test_a_model_without_tools_is_sent_none(self) -> None:
+        model = ScriptedModel("ok")
+        async with AIClient([ScriptedServer({"t": "ok"})], llm_provider=model) as ai:
+            offered = ai.estimate_tokens("q")
+            model.supports_tools = False
+            assert ai.estimate_tokens("q") < offered
+
+    @pytest.mark.parametrize("options", [{"tools": ["missing"]}, {"sytem": "x"}, {"history": [{"role": "tool"}]}])
+    async def test_what_no_chat_takes_is_refused(self, options: dict[str, Any]) -> None:
+        async with AIClient([ScriptedServer({"t": "ok"})], llm_provider=ScriptedModel("ok")) as ai:
+            with pytest.raises((TypeError, ValueError)):
+                ai.estimate_tokens("q", **options)
+
+    def test_the_blocking_client_has_it(self) -> None:
+        with SyncAIClient([], llm_provider=ScriptedModel("ok")) as ai:
+            assert ai.estimate_tokens("x" * 400) == 105
 
 
 class TestTheOption:
