@@ -495,8 +495,8 @@ class AIClient:
     def estimate_tokens(self, user_query: str, history: Sequence[Message] = (), **options: Unpack[ChatOptions]) -> int:
         """Return about how many input tokens the first request of this chat would have, with the tools of the moment.
 
-        Nothing is sent, and no tokenizer is needed: four bytes are a token, the rule of thumb for English. Code, JSON and
-        other languages have more tokens than that. A picture counts as 1,000, whatever its size.
+        Nothing is sent, and no tokenizer is needed: four bytes are a token, the rule of thumb for English. Code, JSON
+        and other languages have more tokens than that. A picture counts as 1,000, whatever its size.
 
         Args:
             user_query: As for `chat`.
