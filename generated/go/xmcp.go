@@ -306,8 +306,12 @@ type UsageRecord struct {
 	// unless `estimated` is true.
 	InputTokens                                                                               *int64   `json:"input_tokens"`
 	Model                                                                                     string   `json:"model"`
+	// Tokens of the answer, those of reasoning included.
 	OutputTokens                                                                              *int64   `json:"output_tokens"`
 	Provider                                                                                  string   `json:"provider"`
+	// How many of the output tokens the model spent on reasoning. A record that lacks it says
+	// as much as one with null.
+	ReasoningTokens                                                                           *int64   `json:"reasoning_tokens,omitempty"`
 	SessionID                                                                                 *string  `json:"session_id"`
 	TenantID                                                                                  *string  `json:"tenant_id"`
 	// When the request ended.
@@ -386,11 +390,12 @@ type ChatResult struct {
 // What all requests to models in a chat used: the sums of the figures that are known; null
 // where none is.
 type UsageTotal struct {
-	CachedTokens *int64   `json:"cached_tokens"`
-	CostUsd      *float64 `json:"cost_usd,omitempty"`
-	InputTokens  *int64   `json:"input_tokens"`
-	LlmCalls     int64    `json:"llm_calls"`
-	OutputTokens *int64   `json:"output_tokens"`
+	CachedTokens    *int64   `json:"cached_tokens"`
+	CostUsd         *float64 `json:"cost_usd,omitempty"`
+	InputTokens     *int64   `json:"input_tokens"`
+	LlmCalls        int64    `json:"llm_calls"`
+	OutputTokens    *int64   `json:"output_tokens"`
+	ReasoningTokens *int64   `json:"reasoning_tokens,omitempty"`
 }
 
 // The arguments of the tool `xmcp_conformance_emit` (spec section 1.7): what a tool is to

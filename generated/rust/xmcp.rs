@@ -338,10 +338,16 @@ pub struct UsageRecord {
 
     pub model: String,
 
+    /// Tokens of the answer, those of reasoning included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<i64>,
 
     pub provider: String,
+
+    /// How many of the output tokens the model spent on reasoning. A record that lacks it says
+    /// as much as one with null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<i64>,
 
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -496,6 +502,9 @@ pub struct UsageTotal {
 
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<i64>,
+
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<i64>,
 }
 
 /// The arguments of the tool `xmcp_conformance_emit` (spec section 1.7): what a tool is to

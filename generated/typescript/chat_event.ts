@@ -117,6 +117,7 @@ export interface UsageTotal {
   input_tokens: number | null;
   output_tokens: number | null;
   cached_tokens: number | null;
+  reasoning_tokens?: number | null;
   llm_calls: number;
   cost_usd?: number | null;
   [k: string]: unknown;

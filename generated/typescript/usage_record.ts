@@ -8,11 +8,18 @@ export interface UsageRecord {
    * Tokens of the request, cached ones included. They are those that the vendor counted, unless `estimated` is true.
    */
   input_tokens: number | null;
+  /**
+   * Tokens of the answer, those of reasoning included.
+   */
   output_tokens: number | null;
   /**
    * How many of the input tokens came from the vendor's cache.
    */
   cached_tokens: number | null;
+  /**
+   * How many of the output tokens the model spent on reasoning. A record that lacks it says as much as one with null.
+   */
+  reasoning_tokens?: number | null;
   /**
    * Price in US dollars; null where the price of the model is not known.
    */

@@ -17,6 +17,7 @@ public class UsageRecord {
     private String model;
     private Long outputTokens;
     private String provider;
+    private Long reasoningTokens;
     private String sessionID;
     private String tenantID;
     private String timestamp;
@@ -60,6 +61,9 @@ public class UsageRecord {
     @JsonProperty("model")
     public void setModel(String value) { this.model = value; }
 
+    /**
+     * Tokens of the answer, those of reasoning included.
+     */
     @JsonProperty("output_tokens")
     public Long getOutputTokens() { return outputTokens; }
     @JsonProperty("output_tokens")
@@ -69,6 +73,15 @@ public class UsageRecord {
     public String getProvider() { return provider; }
     @JsonProperty("provider")
     public void setProvider(String value) { this.provider = value; }
+
+    /**
+     * How many of the output tokens the model spent on reasoning. A record that lacks it says
+     * as much as one with null.
+     */
+    @JsonProperty("reasoning_tokens")
+    public Long getReasoningTokens() { return reasoningTokens; }
+    @JsonProperty("reasoning_tokens")
+    public void setReasoningTokens(Long value) { this.reasoningTokens = value; }
 
     @JsonProperty("session_id")
     public String getSessionID() { return sessionID; }

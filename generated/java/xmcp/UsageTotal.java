@@ -15,6 +15,7 @@ public class UsageTotal {
     private Long inputTokens;
     private long llmCalls;
     private Long outputTokens;
+    private Long reasoningTokens;
 
     @JsonProperty("cached_tokens")
     public Long getCachedTokens() { return cachedTokens; }
@@ -40,4 +41,9 @@ public class UsageTotal {
     public Long getOutputTokens() { return outputTokens; }
     @JsonProperty("output_tokens")
     public void setOutputTokens(Long value) { this.outputTokens = value; }
+
+    @JsonProperty("reasoning_tokens")
+    public Long getReasoningTokens() { return reasoningTokens; }
+    @JsonProperty("reasoning_tokens")
+    public void setReasoningTokens(Long value) { this.reasoningTokens = value; }
 }

@@ -20,6 +20,7 @@ class UsageTotal(BaseModel):
     input_tokens: Annotated[int | None, Field(ge=0)]
     output_tokens: Annotated[int | None, Field(ge=0)]
     cached_tokens: Annotated[int | None, Field(ge=0)]
+    reasoning_tokens: Annotated[int | None, Field(ge=0)] = None
     llm_calls: Annotated[int, Field(ge=0)]
     cost_usd: Annotated[float | None, Field(ge=0.0)] = None
 

@@ -20,9 +20,16 @@ class UsageRecord(BaseModel):
     Tokens of the request, cached ones included. They are those that the vendor counted, unless `estimated` is true.
     """
     output_tokens: Annotated[int | None, Field(ge=0)]
+    """
+    Tokens of the answer, those of reasoning included.
+    """
     cached_tokens: Annotated[int | None, Field(ge=0)]
     """
     How many of the input tokens came from the vendor's cache.
+    """
+    reasoning_tokens: Annotated[int | None, Field(ge=0)] = None
+    """
+    How many of the output tokens the model spent on reasoning. A record that lacks it says as much as one with null.
     """
     cost_usd: Annotated[float | None, Field(ge=0.0)]
     """

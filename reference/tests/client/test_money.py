@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import replace
 from decimal import Decimal
 from itertools import starmap
 from typing import Any
@@ -16,19 +17,25 @@ import genai_prices
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import TieredPrices
-from support.scripted_model import ScriptedModel
+from support.chats import chat, events_of
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 from support.vendors.anthropic_messages import AnthropicMessages
 from support.vendors.chat_completions import ChatCompletions
 from support.vendors.gemini import Gemini
 from support.vendors.stand_in import StandIn
 
-from xmcp.chat.errors import ProviderError, QuotaExceeded
-from xmcp.chat.usage import Usage, UsageRecord
-from xmcp.client import AIClient, TenantQuotas
+from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
+from xmcp.chat.token_estimate import estimated_tokens
+from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
+from xmcp.client import AIClient, SyncAIClient, TenantQuotas
 from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.library_prices import MAX_MODELS, MAX_NAME, LibraryPrices
 from xmcp.providers import (
     AnthropicProvider,
+    Completion,
     DeepSeekProvider,
     GeminiCLIProvider,
     GeminiProvider,
@@ -40,6 +47,7 @@ from xmcp.providers import (
     ScriptedProvider,
 )
 from xmcp.providers.contract import Answer, BreaksOff, Hangs, Refusal
+from xmcp_conformance.reader.schemas import validator
 
 MILLION = Decimal(1_000_000)
 
@@ -305,8 +313,6 @@ async def test_a_cancelled_chat_is_paid_as_far_as_it_came(vendor: StandIn) -> No
 
 
 async def test_a_refusal_costs_nothing(vendor: StandIn) -> None:
-    from xmcp.chat.errors import ErrorCategory
-
     records: list[UsageRecord] = []
     vendor.answers(Refusal(ErrorCategory.AUTH))
     async with ask(vendor.provider, usage_sink=records.append) as ai:
@@ -339,6 +345,64 @@ async def test_a_chat_that_went_over_to_another_vendor_costs_what_each_was_paid(
     ]
     assert len({record["cost_usd"] for record in records}) == 3
     assert result["usage"]["cost_usd"] == pytest.approx(total(records))
+
+
+async def test_tokens_of_reasoning_are_in_each_record_and_summed_in_the_chat() -> None:
+    def used(answer: Completion, reasoning: Any) -> Completion:
+        return replace(answer, usage=Usage(10, 5, reasoning_tokens=reasoning))
+
+    answers = [used(asks("t"), 3), used(asks("t"), None), used(asks("t"), "7"), used(Completion("ok"), 4)]
+    records: list[UsageRecord] = []
+    settings = {"usage_sink": records.append}
+    told = await events_of(chat(ScriptedModel(*answers), ScriptedServer({"t": "ok"}), settings=settings))
+    assert [record["reasoning_tokens"] for record in records] == [3, None, None, 4]
+    assert told[-1].result["usage"]["reasoning_tokens"] == 7
+    valid = validator("usage_record").is_valid
+    assert all(valid(dict(record)) for record in records)
+
+
+def test_records_and_sums_of_earlier_versions_lack_reasoning() -> None:
+    earlier = ChatUsage(input_tokens=1, output_tokens=2, cached_tokens=None, cost_usd=None, llm_calls=1)
+    record = accounting.record(
+        Completion("ok", usage=Usage(1, 1, reasoning_tokens=1)), "p", "m", ChatContext("c"), None
+    )
+    assert accounting.add(earlier, record)["reasoning_tokens"] == 1
+    del record["reasoning_tokens"]
+    assert accounting.add(earlier, record)["reasoning_tokens"] is None
+
+
+class TestTheEstimate:
+    async def test_it_is_of_the_request_that_the_chat_then_makes(self) -> None:
+        model = ScriptedModel("ok", "ok", "ok", "ok")
+        history = [{"role": "user", "content": "earlier " * 50}, {"role": "assistant", "content": "said"}]
+        chats: list[dict[str, Any]] = [{}, {"system": "Be brief. " * 40}, {"tools": []}, {"tools": ["one"]}]
+        servers = [ScriptedServer({"one": "ok"}), ScriptedServer({"two": "ok"})]
+        estimates = []
+        async with AIClient(servers, llm_provider=model) as ai:
+            for options in chats:
+                estimates.append(ai.estimate_tokens("word " * 100, history, **options))
+                await ai.chat("word " * 100, history, **options)
+        sent = [estimated_tokens(request.messages, request.tools) for request in model.requests]
+        assert estimates == sent
+        assert estimates[1] == estimates[0] + 104  # 400 bytes, and the frame of a message
+        assert estimates[2] < estimates[3] < estimates[0]
+
+    async def test_a_model_without_tools_is_sent_none(self) -> None:
+        model = ScriptedModel("ok")
+        async with AIClient([ScriptedServer({"t": "ok"})], llm_provider=model) as ai:
+            offered = ai.estimate_tokens("q")
+            model.supports_tools = False
+            assert ai.estimate_tokens("q") < offered
+
+    @pytest.mark.parametrize("options", [{"tools": ["missing"]}, {"sytem": "x"}, {"history": [{"role": "tool"}]}])
+    async def test_what_no_chat_takes_is_refused(self, options: dict[str, Any]) -> None:
+        async with AIClient([ScriptedServer({"t": "ok"})], llm_provider=ScriptedModel("ok")) as ai:
+            with pytest.raises((TypeError, ValueError)):
+                ai.estimate_tokens("q", **options)
+
+    def test_the_blocking_client_has_it(self) -> None:
+        with SyncAIClient([], llm_provider=ScriptedModel("ok")) as ai:
+            assert ai.estimate_tokens("x" * 400) == 105
 
 
 class TestTheOption:
@@ -384,6 +448,4 @@ class TestTheOption:
 
 def _completion() -> Any:
     """Return an answer that costs 12.50 dollars of gpt-4o."""
-    from xmcp.providers import Completion
-
     return Completion("ok", usage=Usage(1_000_000, 1_000_000), model="gpt-4o")

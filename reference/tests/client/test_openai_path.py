@@ -76,6 +76,7 @@ async def test_three_calls_of_one_turn_over_two_servers_one_failing(
         "input_tokens": 20,
         "output_tokens": 10,
         "cached_tokens": 4,
+        "reasoning_tokens": None,
         "cost_usd": None,
         "llm_calls": 2,
     }

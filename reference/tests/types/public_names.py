@@ -440,7 +440,8 @@ async def chat() -> StopReason:
             assert_type(usage["llm_calls"], int)
             statuses: list[ServerStatus] = ai.servers
             changes: ToolChanges = await ai.refresh_tools()
-            use(statuses[0].connected, changes.added)
+            about: int = ai.estimate_tokens("query", [], system="Be brief.", tools=["find"])
+            use(statuses[0].connected, changes.added, about)
             use(result.to_dict(), statuses[0].to_dict(), changes.to_dict())
             brief = SamplerConfig(temperature=0, max_tokens=100, stop=["END"])
             stream: ChatStream = ai.stream_chat("again", result["history"], sampler=brief)

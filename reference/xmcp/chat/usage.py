@@ -26,12 +26,15 @@ class Usage:
 class UsageRecord(TypedDict):
     """The usage of one request to a model (spec section 10.3); a member is `None` if it is not known.
 
+    The client always writes `reasoning_tokens`; records of earlier versions lack it.
+
     `estimated` is there, and true, if the answer was not received to its end and the client estimated counts of it.
     """
 
     input_tokens: int | None
     output_tokens: int | None
     cached_tokens: int | None
+    reasoning_tokens: NotRequired[int | None]
     cost_usd: float | None
     timestamp: str
     session_id: str | None
@@ -52,5 +55,6 @@ class ChatUsage(TypedDict):
     input_tokens: int | None
     output_tokens: int | None
     cached_tokens: int | None
+    reasoning_tokens: NotRequired[int | None]
     cost_usd: float | None
     llm_calls: int

@@ -12,7 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal, Self, Unpack
 
-from xmcp.chat import client_made_errors
+from xmcp.chat import client_made_errors, messages
 from xmcp.chat.arguments import of_application
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
@@ -20,7 +20,8 @@ from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.json_values import object_as_json
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
-from xmcp.chat.tool_schemas import legal_name
+from xmcp.chat.token_estimate import estimated_tokens
+from xmcp.chat.tool_schemas import ToolSchemas, legal_name
 from xmcp.chat.user_input import UserInput, content_of
 from xmcp.client.calls import cache as caching
 from xmcp.client.calls.active_call import ChatScope, Request
@@ -492,6 +493,30 @@ class AIClient:
         stream = ChatStream(history, context.chat_id)
         stream.attach(self._stream(query, history, settings, tools, context, weakref.ref(stream)))
         return stream
+
+    def estimate_tokens(self, user_query: str, history: Sequence[Message] = (), **options: Unpack[ChatOptions]) -> int:
+        """Return about how many input tokens the first request of this chat would have, with the tools of the moment.
+
+        Nothing is sent, and no tokenizer is needed: four bytes are a token, the rule of thumb for English. Code, JSON
+        and other languages have more tokens than that. A picture counts as 1,000, whatever its size.
+
+        Args:
+            user_query: As for `chat`.
+            history: As for `chat`.
+            options: As for `chat`; `system`, `tools` and `model` matter.
+
+        Raises:
+            ValueError: The history is one that no model accepts, or an option is not valid.
+            TypeError: An option is not valid.
+        """
+        check("estimate_tokens()", options)
+        settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
+        self._refuse_unknown_tools(tools)
+        catalogue = self._servers.catalogue
+        offered = catalogue if tools is None else self._subsets.of(catalogue, wants(tools))
+        schemas = offered.schemas if settings.models[0].provider.supports_tools else ToolSchemas()
+        asked = messages.instructed(messages.begin(history, user_query), settings.system)
+        return estimated_tokens(asked, schemas)
 
     async def _stream(
         self,

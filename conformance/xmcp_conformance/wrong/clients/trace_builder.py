@@ -335,7 +335,7 @@ class TraceBuilder:
         records = self._usages(chat)
         known = {
             name: [one[name] for one in records if one.get(name) is not None]
-            for name in ("input_tokens", "output_tokens", "cached_tokens")
+            for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
         }
         return {
             "llm_calls": len(records),

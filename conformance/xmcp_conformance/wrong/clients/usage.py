@@ -68,6 +68,29 @@ def tokens_that_nobody_counted(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-REC-010", profile="client")
+def reasoning_that_nobody_counted(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.ask()
+    s.say("Seven.", counts={"input": 9, "output": 3})
+    s.tell("usage", usage={**USAGE, **({"reasoning_tokens": 0} if wrong else {})})
+    s.tell("done")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def reasoning_of_a_chat_is_that_of_its_last_request(wrong: bool) -> Trace:
+    s = told()
+    usages: list[Any] = [one for one in s.records if getattr(one, "event", {}).get("type") == "usage"]
+    for one in usages:
+        one.event["usage"] = {**one.event["usage"], "reasoning_tokens": 2}
+    done: Any = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
+    done.event["result"]["usage"]["reasoning_tokens"] = 2 if wrong else 2 * len(usages)
+    return s.trace
+
+
 @breaks("XMCP-REC-011", profile="client")
 def the_last_request_has_no_usage_record(wrong: bool) -> Trace:
     s = told()

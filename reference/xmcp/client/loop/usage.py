@@ -18,7 +18,9 @@ from xmcp.providers.base import Received
 Price: TypeAlias = Callable[[str, str, Usage], float | None]
 """Returns the US dollars of one call, given provider, model and tokens; `None` if the price is not known."""
 
-NOTHING: ChatUsage = ChatUsage(input_tokens=None, output_tokens=None, cached_tokens=None, cost_usd=None, llm_calls=0)
+NOTHING: ChatUsage = ChatUsage(
+    input_tokens=None, output_tokens=None, cached_tokens=None, reasoning_tokens=None, cost_usd=None, llm_calls=0
+)
 
 _Number = TypeVar("_Number", int, float)
 
@@ -37,6 +39,7 @@ def record(
         input_tokens=_count(completion.usage.input_tokens),
         output_tokens=_count(completion.usage.output_tokens),
         cached_tokens=_count(completion.usage.cached_tokens),
+        reasoning_tokens=_count(completion.usage.reasoning_tokens),
         cost_usd=_cost(price, provider, named, completion.usage, log),
         timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
         session_id=chat.session_id,
@@ -67,6 +70,8 @@ def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:
         input_tokens=_plus(total["input_tokens"], one["input_tokens"]),
         output_tokens=_plus(total["output_tokens"], one["output_tokens"]),
         cached_tokens=_plus(total["cached_tokens"], one["cached_tokens"]),
+        # Records and snapshots of earlier versions lack it.
+        reasoning_tokens=_plus(total.get("reasoning_tokens"), one.get("reasoning_tokens")),
         cost_usd=_plus(total["cost_usd"], one["cost_usd"]),
         llm_calls=total["llm_calls"] + 1,
     )

@@ -14,7 +14,7 @@ from xmcp_conformance.profiles.client.trace_model import Chat, Turn
 from xmcp_conformance.reader.schemas import validator
 
 _CLOSING: Final = ("done", "failed")
-_COUNTS: Final = ("input", "output", "cached")
+_COUNTS: Final = ("input", "output", "cached", "reasoning")
 _FIGURES: Final = (*(f"{name}_tokens" for name in _COUNTS), "cost_usd")
 
 
