@@ -134,6 +134,7 @@ async def test_a_history_goes_on_with_every_other_vendor_and_back_with_its_state
             assert asked == [{"a": 1, "b": 2}, {"a": 3, "b": 4}, {}, {"a": 5}, {}, {"a": 8, "b": 9}]
             if guest.provider.name != own.provider.name:
                 assert not any(states(told)[: len(kept)]), "the state of another vendor is not sent"
+                assert "Hm." not in json.dumps(guest.bodies[0])
             assert longer[: len(history)] == history
             await chat(own, longer, Answer("mine again"), query="back")
             assert states(own.asked[-1].messages)[: len(kept)] == kept
