@@ -159,7 +159,7 @@ class _Session:
         )
         self.client = aiohttp.ClientSession(
             connector=self._connector,
-            cookie_jar=_NoCookies(),
+            cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             max_line_size=MAX_HEADER_BYTES,
@@ -171,11 +171,6 @@ class _Session:
         """Forget the connections of an event loop that is closed; their sockets go with them."""
         self.client.detach()
         self._connector._close()
-
-
-class _NoCookies(aiohttp.DummyCookieJar):
-    def update_cookies_from_headers(self, headers: Any, response_url: URL) -> None:
-        """Do not even parse them."""
 
 
 @attr.s(auto_attribs=True, frozen=True, slots=True)
@@ -400,19 +395,15 @@ class _Body(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         content = self._answer.content
         with _as_of_httpx(self._request, self._upload):
-            try:
-                while not content.at_eof():
-                    if content._buffer:
-                        yield content._read_nowait(-1)
-                    elif (fault := content.exception()) is not None:
-                        raise fault
-                    else:
-                        await self._arrival()
-                if (fault := content.exception()) is not None:
+            while not content.at_eof():
+                if content._buffer:
+                    yield content._read_nowait(-1)
+                elif (fault := content.exception()) is not None:
                     raise fault
-            except BaseException:
-                self._answer.close()
-                raise
+                else:
+                    await self._arrival()
+            if (fault := content.exception()) is not None:
+                raise fault
 
     async def _arrival(self) -> None:
         try:
