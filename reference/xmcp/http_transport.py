@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import aiohttp
-import attr
 import httpx2
 from aiohttp.client_exceptions import ServerDisconnectedError
 from aiohttp.client_proto import ResponseHandler
@@ -88,7 +87,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                     data=(upload or None) if isinstance(upload, bytes) else aiter(upload),
                     timeout=_Limits(
                         connect=_seconds(limits.get("connect")),
-                        sock_read=_seconds(limits.get("read")),
+                        read=_seconds(limits.get("read")),
                         write=_seconds(limits.get("write")),
                     ),
                     allow_redirects=False,
@@ -173,12 +172,14 @@ class _Session:
         self._connector._close()
 
 
-@attr.s(auto_attribs=True, frozen=True, slots=True)
 class _Limits(aiohttp.ClientTimeout):
-    """Time limits of a request, in seconds; `None`: without."""
+    """Time limits of a request, in seconds; `None`: without. `write`: how long a server may take no more of it."""
 
-    write: float | None = None
-    """How long a server may take no more of a request."""
+    write: float | None
+
+    def __init__(self, *, connect: float | None, read: float | None, write: float | None) -> None:
+        super().__init__(connect=connect, sock_read=read)
+        object.__setattr__(self, "write", write)
 
 
 class _Connector(aiohttp.TCPConnector):
