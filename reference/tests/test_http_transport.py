@@ -91,6 +91,13 @@ async def test_a_request_arrives_as_it_was_made(client: httpx2.AsyncClient) -> N
     assert sorted(names) == wanted
 
 
+async def test_a_request_without_a_body_says_nothing_of_one(client: httpx2.AsyncClient) -> None:
+    peer = Peer()
+    async with listening(peer.serve) as port:
+        await client.get(f"http://127.0.0.1:{port}/")
+    assert b"content-length" not in peer.requests[0].lower()
+
+
 async def test_a_body_that_comes_in_pieces_is_sent_in_pieces(client: httpx2.AsyncClient) -> None:
     got = bytearray()
 

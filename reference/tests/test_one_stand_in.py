@@ -24,6 +24,7 @@ USE = {
 }
 
 ALLOWED = {
+    ("reference/tests/test_http_transport.py", "host"): "a host with TLS, and one that sends past its event loop",
     ("reference/tests/cli/test_check_access.py", "host"): "a port that refuses connections until later, for `--wait`",
     ("reference/tests/server/test_serving.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_serve.py", "host"): "a port that is taken, and nothing serves there",

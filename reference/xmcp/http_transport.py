@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import aiohttp
-import attr
 import httpx2
 from aiohttp.client_exceptions import ServerDisconnectedError
 from aiohttp.client_proto import ResponseHandler
@@ -88,7 +87,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                     data=(upload or None) if isinstance(upload, bytes) else aiter(upload),
                     timeout=_Limits(
                         connect=_seconds(limits.get("connect")),
-                        sock_read=_seconds(limits.get("read")),
+                        read=_seconds(limits.get("read")),
                         write=_seconds(limits.get("write")),
                     ),
                     allow_redirects=False,
@@ -159,7 +158,7 @@ class _Session:
         )
         self.client = aiohttp.ClientSession(
             connector=self._connector,
-            cookie_jar=_NoCookies(),
+            cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             max_line_size=MAX_HEADER_BYTES,
@@ -173,17 +172,14 @@ class _Session:
         self._connector._close()
 
 
-class _NoCookies(aiohttp.DummyCookieJar):
-    def update_cookies_from_headers(self, headers: Any, response_url: URL) -> None:
-        """Do not even parse them."""
-
-
-@attr.s(auto_attribs=True, frozen=True, slots=True)
 class _Limits(aiohttp.ClientTimeout):
-    """Time limits of a request, in seconds; `None`: without."""
+    """Time limits of a request, in seconds; `None`: without. `write`: how long a server may take no more of it."""
 
-    write: float | None = None
-    """How long a server may take no more of a request."""
+    write: float | None
+
+    def __init__(self, *, connect: float | None, read: float | None, write: float | None) -> None:
+        super().__init__(connect=connect, sock_read=read)
+        object.__setattr__(self, "write", write)
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -400,19 +396,15 @@ class _Body(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         content = self._answer.content
         with _as_of_httpx(self._request, self._upload):
-            try:
-                while not content.at_eof():
-                    if content._buffer:
-                        yield content._read_nowait(-1)
-                    elif (fault := content.exception()) is not None:
-                        raise fault
-                    else:
-                        await self._arrival()
-                if (fault := content.exception()) is not None:
+            while not content.at_eof():
+                if content._buffer:
+                    yield content._read_nowait(-1)
+                elif (fault := content.exception()) is not None:
                     raise fault
-            except BaseException:
-                self._answer.close()
-                raise
+                else:
+                    await self._arrival()
+            if (fault := content.exception()) is not None:
+                raise fault
 
     async def _arrival(self) -> None:
         try:
