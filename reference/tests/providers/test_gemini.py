@@ -559,6 +559,12 @@ async def test_of_an_endless_list_of_models_no_more_is_read_than_anybody_has(
     assert next(pages) == 5
 
 
+def test_instructions_without_words_are_left_out() -> None:
+    history = [{"role": "system", "content": ""}, {"role": "system", "content": "Be brief."}, *HELLO]
+    assert gemini.request_body("m", history, NO_TOOLS)["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+    assert "systemInstruction" not in gemini.request_body("m", [history[0], *HELLO], NO_TOOLS)
+
+
 def test_of_an_error_only_texts_are_told() -> None:
     deep: Any = "why"
     for _ in range(980):

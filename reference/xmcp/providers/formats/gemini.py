@@ -47,7 +47,8 @@ def request_body(
         ProviderError: a picture is neither a `data:` URL nor one that the vendor could load (category `content`).
     """
     declared, generation = _declared(tools), _generation(model)
-    instructions = [{"text": text_of(one)} for one in messages if one["role"] in _INSTRUCTIONS]
+    texts = [text_of(one) for one in messages if one["role"] in _INSTRUCTIONS]
+    instructions = [{"text": text} for text in texts if text]  # the vendor refuses an empty one
     body: dict[str, Any] = {"contents": _contents(messages, declared, generation)}
     if instructions:
         body["systemInstruction"] = {"parts": instructions}
