@@ -113,16 +113,18 @@ async def test_what_is_no_list_of_models_is_an_error(
         await vendor.provider.list_models()
 
 
+@pytest.mark.parametrize(("different", "known"), [(True, 5), (False, 1)])
 async def test_of_an_endless_list_of_models_no_more_is_read_than_anybody_has(
-    vendor: AnthropicMessages, monkeypatch: pytest.MonkeyPatch
+    vendor: AnthropicMessages, monkeypatch: pytest.MonkeyPatch, different: bool, known: int
 ) -> None:
     monkeypatch.setattr("xmcp.providers.stainless.MAX_MODELS", 5)
-    pages = iter(range(1000))
+    pages = iter(range(50))  # a request beyond them fails
 
     def listed(path: str) -> Any:
-        page = next(pages)
+        page = next(pages) * different
         return {"data": [{"id": f"m{page}"}], "has_more": True, "last_id": f"m{page}"}
 
     monkeypatch.setattr(vendor, "listed", listed)
     assert isinstance(vendor.provider, AnthropicProvider)
-    assert len(await vendor.provider.list_models()) == 5
+    assert len(await vendor.provider.list_models()) == known
+    assert next(pages) == 5

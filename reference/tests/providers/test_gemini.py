@@ -529,6 +529,50 @@ async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(
     assert "too large to be read" in large.message
 
 
+@pytest.mark.parametrize("kind", [SSE, "application/json"])
+async def test_an_event_of_very_many_parts_is_refused_and_not_read(
+    server: Server, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(provider_module, "MAX_CONTAINERS", 200)
+    few = [one_part({"text": "ok"}) for _ in range(199)]
+    many = json.dumps({"candidates": [{"content": {"parts": [{"text": "a"}] * 300}}]}).encode()
+    few.append(chunk(candidates=[{"finishReason": "STOP"}]))
+    server.replies = [slowly(Response(b"".join(few), media_type=SSE))]
+    assert (await ask(server))[1].text == "ok" * 199
+    server.replies = [slowly(Response(b"data: " + many + b"\n\n" if kind == SSE else many, media_type=kind))]
+    assert (await failure(server)).category is ErrorCategory.TOO_LARGE
+
+
+async def test_of_an_endless_list_of_models_no_more_is_read_than_anybody_has(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_module, "MAX_MODELS", 5)
+    pages = iter(range(50))  # a request beyond them fails
+
+    def listed(path: str) -> Any:
+        model = {"name": f"models/m{next(pages)}", "supportedGenerationMethods": ["embedContent"]}
+        return {"models": [model], "nextPageToken": "more"}
+
+    monkeypatch.setattr(server, "listed", listed)
+    assert isinstance(server.provider, GeminiProvider)
+    assert await server.provider.list_models() == []
+    assert next(pages) == 5
+
+
+def test_instructions_without_words_are_left_out() -> None:
+    history = [{"role": "system", "content": ""}, {"role": "system", "content": "Be brief."}, *HELLO]
+    assert gemini.request_body("m", history, NO_TOOLS)["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+    assert "systemInstruction" not in gemini.request_body("m", [history[0], *HELLO], NO_TOOLS)
+
+
+def test_of_an_error_only_texts_are_told() -> None:
+    deep: Any = "why"
+    for _ in range(980):
+        deep = [deep]
+    error = gemini.reported({"error": {"message": deep, "status": "UNAVAILABLE"}}, "gemini", status=503)
+    assert (error.message, error.category) == ("gemini refused the request: UNAVAILABLE", ErrorCategory.NETWORK)
+
+
 @pytest.mark.parametrize(
     "part",
     [

@@ -332,6 +332,14 @@ async def test_a_list_of_details_says_what_and_where_but_not_what_was_there(
     assert "diary" not in str(error)
 
 
+def test_of_a_list_of_details_only_texts_are_told() -> None:
+    deep: Any = "why"
+    for _ in range(980):
+        deep = [deep]
+    error = mistral.reported({"detail": [{"loc": ["body", deep], "msg": deep}]}, "mistral", status=422)
+    assert error.message == "mistral refused the request: body: not valid"
+
+
 async def test_a_page_with_the_status_of_an_error_is_not_shown(chat_server: Any, provider: MistralProvider) -> None:
     chat_server.replies = [Reply([b"<html>internal host db-7</html>"], 418, "text/html")]
     error = await failure(provider)

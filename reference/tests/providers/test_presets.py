@@ -443,3 +443,10 @@ async def test_an_answer_that_says_that_all_is_well_is_one(mini_max: MiniMax) ->
     body = fine.body.replace(b'"choices"', b'"base_resp": {"status_code": 0, "status_msg": ""}, "choices"')
     mini_max.answers(replace(fine, body=body))
     assert (await ask(mini_max))[1].text == "ok"
+
+
+def test_blanks_without_end_before_a_tag_are_held_back_no_longer() -> None:
+    assembly = minimax.Assembly("minimax", Received())
+    said = [assembly.take({"choices": [{"delta": {"content": " "}}]}) for _ in range(5000)]
+    assert said[-1] == " "
+    assert "".join(said) == assembly.finish(done=True).text == " " * 5000

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.json_values import containers
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
@@ -36,6 +37,10 @@ MAX_STREAM_BYTES: Final = 64 * 1024 * 1024
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 """Maximum size of one event; a vendor that sends more is broken or hostile."""
+
+MAX_CONTAINERS: Final = 30_000
+"""Maximum number of arrays and objects in one event, or in an answer in one piece; brackets in its texts count, too.
+The SDK makes an object of a class of each, in the event loop, which takes about 0.07 ms."""
 
 MAX_ERROR_BYTES: Final = 64 * 1024
 """What is read of an answer with the status of an error."""
@@ -135,12 +140,14 @@ class GeminiProvider(SDKProvider["Client"]):
         """
         client = await self._sdk()
         names: list[str] = []
+        read = 0
         try:
             async for model in await client.aio.models.list(config={"page_size": 1000}):
                 actions = model.supported_actions
                 if model.name and (not actions or "generateContent" in actions):
                     names.append(model.name.removeprefix("models/"))
-                if len(names) >= MAX_MODELS:
+                read += 1  # not the names: a list without end may have none
+                if read >= MAX_MODELS:
                     break
         except ProviderError as exc:
             raise self._error(exc.message, exc.category, self.model) from None
@@ -309,15 +316,16 @@ async def _bound(response: httpx2.Response) -> None:
     if kind == "text/event-stream":
         http_bodies.limit(response, MAX_STREAM_BYTES, _EventSizes(response.request))
     else:
-        http_bodies.limit(response, MAX_BODY_BYTES)
+        http_bodies.limit(response, MAX_BODY_BYTES, _EventSizes(response.request))
 
 
 class _EventSizes:
-    """Ends a stream with an event above `MAX_EVENT_BYTES`: the SDK would collect it, however large."""
+    """Ends a body with an event above `MAX_EVENT_BYTES` or `MAX_CONTAINERS`: the SDK would read it, however large."""
 
     def __init__(self, request: httpx2.Request) -> None:
         self._request = request
         self._size = 0
+        self._containers = 0
         self._tail = b""
 
     def __call__(self, piece: bytes) -> None:
@@ -326,6 +334,9 @@ class _EventSizes:
         joined = self._tail + piece
         end = max(joined.rfind(b"\n\n"), joined.rfind(b"\n\r\n"), joined.rfind(b"\r\r"))
         self._size = self._size + len(piece) if end < 0 else len(joined) - end
+        self._containers = self._containers + containers(piece) if end < 0 else containers(joined[end:])
         self._tail = joined[-2:]
+        if self._containers > MAX_CONTAINERS:
+            raise body_too_large(self._request, self._size)
         if self._size > MAX_EVENT_BYTES:
             raise body_too_large(self._request, MAX_EVENT_BYTES)

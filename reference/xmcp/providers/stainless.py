@@ -57,12 +57,14 @@ class StainlessProvider(StreamingProvider[ClientT]):
         """
         client: Any = await self._sdk()
         names: set[str] = set()
+        read = 0
         try:
             async for model in client.models.list(**self.list_options):
                 if not isinstance(model.id, str):  # the SDK checks no types
                     raise TypeError
                 names.add(model.id)
-                if len(names) == MAX_MODELS:
+                read += 1  # not the names: a server may answer the same page for ever
+                if read >= MAX_MODELS:
                     break
         except (AttributeError, TypeError, ValueError):
             message = f"{self._called} answered something that is no list of models: check the base URL."

@@ -27,6 +27,7 @@ from xmcp.chat.vendor_state import vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, MAX_REASON, too_large
+from xmcp.providers.formats.chat_shapes import can_be_written
 from xmcp.providers.formats.files import file_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def request_body(
             is not in the message (category `content`).
     """
     declared, generation = _declared(tools), _generation(model)
-    instructions = [{"text": text_of(one)} for one in messages if one["role"] in _INSTRUCTIONS]
+    texts = [text_of(one) for one in messages if one["role"] in _INSTRUCTIONS]
+    instructions = [{"text": text} for text in texts if text]  # the vendor refuses an empty one
     body: dict[str, Any] = {"contents": _contents(messages, declared, generation)}
     if instructions:
         body["systemInstruction"] = {"parts": instructions}
@@ -512,7 +514,7 @@ class Assembly:
     def _take_other(self, part: Part) -> None:
         """Keep a part of another kind, such as code that the vendor ran: it belongs to the answer in later requests."""
         kept = part.model_dump(mode="json", by_alias=True, exclude_none=True)
-        if kept:
+        if kept and can_be_written(kept):
             size = len(encode_json(kept))
             self._grow(size)
             self._received.bytes += size
@@ -573,7 +575,8 @@ def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
     facts = error.get("error") if isinstance(error, Mapping) else None
     if not isinstance(facts, Mapping):
         facts = {"message": facts} if isinstance(facts, str) else {}
-    state, message = (str(facts.get(key) or "")[:MAX_REASON] for key in ("status", "message"))
+    told = (facts.get(key) for key in ("status", "message"))
+    state, message = (str(one)[:MAX_REASON] if isinstance(one, str | int) else "" for one in told)
     said = f"{state} {message} {_reasons(facts.get('details'))}"
     reason = printable(message or state or (f"HTTP status {status}" if status else "no reason given"))
     return ProviderError(

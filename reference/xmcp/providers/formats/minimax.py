@@ -157,7 +157,7 @@ class _ThinkTag:
         if not self._inside and not self._after:
             begun = held.lstrip()
             if not begun.startswith(_OPENING):
-                if _OPENING.startswith(begun):
+                if _OPENING.startswith(begun) and len(held) < _MOST_BLANKS:
                     self._held = held
                     return ""
                 self._held = None
@@ -190,6 +190,8 @@ class _ThinkTag:
 
 
 _OPENING: Final = "<think>"
+_MOST_BLANKS: Final = 1000
+"""Maximum number of characters before a tag. A model that writes blanks without end would have all of them held."""
 _CLOSING: Final = "</think>"
 
 

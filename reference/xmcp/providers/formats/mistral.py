@@ -237,8 +237,10 @@ _MOST_DETAILS: Final = 5
 
 def _fault(detail: Mapping[str, Any]) -> str:
     place = detail.get("loc")
-    where = ".".join(str(step)[:80] for step in place[:20]) if isinstance(place, list) else ""
-    return f"{where}: {str(detail.get('msg') or 'not valid')[:200]}".removeprefix(": ")
+    steps = place[:20] if isinstance(place, list) else ()
+    where = ".".join(str(step)[:80] for step in steps if isinstance(step, str | int))
+    said = detail.get("msg")
+    return f"{where}: {said[:200] if isinstance(said, str) and said else 'not valid'}".removeprefix(": ")
 
 
 class Assembly(chat_completions.Assembly):
