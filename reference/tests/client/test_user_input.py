@@ -127,6 +127,7 @@ def test_all_parts_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_part_shows_none_of_its_bytes() -> None:
     assert "PDF" not in repr(PDF)
+    assert "PNG" not in repr(ImagePart(PNG))
 
 
 # ---- the formats of vendors

@@ -30,6 +30,7 @@ from xmcp import (
 )
 from xmcp.client import (
     SSE_HEADERS,
+    AnswerInvalid,
     CallFailed,
     CallReport,
     ChatContext,
@@ -451,6 +452,7 @@ async def chat() -> StopReason:
                     by_class(chunk)
                     by_type(chunk)
             conversation = Conversation(ai, system="Be brief.")
+            use((await ai.chat("how many?", [], answer_type=list[int])).value)
             question: UserInput = ["what?", TextPart("x"), ImagePart(b"x", "image/png"), FilePart(b"x", "text/plain")]
             await ai.chat(question, [])
             await ai.chat(["what?", ImagePart("https://x.example/a.png")], [])
@@ -472,6 +474,9 @@ async def chat() -> StopReason:
             Conversation.resume(ai, conversation.snapshot())
             assert_type(await ai.call_tool("show_sales", {"region": "EMEA"}), ToolResponse)
             return reply.stop_reason
+    except AnswerInvalid as exc:
+        assert_type(exc.faults, tuple[str, ...])
+        use(exc.text)
     except (ProviderError, QuotaExceeded) as exc:
         assert_type(exc.history, list[dict[str, Any]] | None)
         if isinstance(exc, ProviderError):

@@ -43,12 +43,16 @@ class ChatResult(dict[str, Any]):
         history: list[dict[str, Any]],
         usage: ChatUsage,
         stop_reason: StopReason,
+        value: Any = None,
     ) -> None:
         written = {
             "display": None if display is None else display.to_dict(),
             "displays": [envelope.to_dict() for envelope in displays],
         }
         super().__init__(answer=answer, **written, history=history, usage=usage, stop_reason=stop_reason)
+        self.value = value
+        """The answer as a value of the chat's `answer_type`. `None`: there is no type, or the chat ended without an
+        answer. It is no member of the dict."""
         self._envelopes = {"display": (written["display"], display), "displays": (written["displays"], displays)}
 
     # As of a TypedDict: there is no overload for other keys, so type checkers find one that is misspelt.

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
     from xmcp.client.server_sent_events import SSE_HEADERS
+    from xmcp.client.loop.typed_answer import AnswerInvalid
     from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
     from xmcp.client.servers.pool_member import ServerStatus
     from xmcp.client.servers.sampling import SamplingRequest
@@ -80,6 +81,7 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.client.conversation": ("Conversation", "ConversationReply", "SnapshotError"),
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
         "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
+        "xmcp.client.loop.typed_answer": ("AnswerInvalid",),
         "xmcp.client.servers.server_protocols": ("MCPClient", "ResourceManager", "ToolClient"),
         "xmcp.client.servers.sampling": ("SamplingRequest",),
         "xmcp.client.servers.pool": ("ServersUnavailable", "ToolChanges"),
@@ -94,6 +96,7 @@ _HOME: Final[dict[str, str]] = {
 __all__ = [
     "SSE_HEADERS",
     "AIClient",
+    "AnswerInvalid",
     "CallFailed",
     "CallReport",
     "ChatChunk",

@@ -441,14 +441,15 @@ class AIClient:
                 gets anything of the chat.
             session_id: An id for every usage record and log event of this chat.
             options: What else is set for this chat (`ChatOptions`): `sampler`, `model`, `system`, `tools`, `max_turns`,
-                `metadata`.
+                `metadata`, `answer_type`.
 
         Returns:
-            `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
+            `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`; and its attribute `value`.
 
         Raises:
             TypeError, ValueError: There is no history, or it is one that no model accepts; or an option is not valid.
             RuntimeError: The same list is in use by another running chat, or the client is not entered.
+            AnswerInvalid: The answer is not of the `answer_type`, nor is a second one. It is a `ProviderError`.
             ProviderError: No model could be asked, after the retries of its SDK. Its `history` has all turns that
                 were completed and can be passed to `chat()` again. Errors of tools are never raised: the model gets
                 them.

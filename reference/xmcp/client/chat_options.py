@@ -12,6 +12,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import ChatSettings
 from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.typed_answer import answer_type
 from xmcp.client.options import Check, function_of, sampler_config, whole_number
 from xmcp.option_names import refuse_unknown
 from xmcp.providers import LLMProvider
@@ -39,18 +40,25 @@ class ChatOptions(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
     """A JSON object of the application, for middleware, `approve` and `params` (`ChatContext.metadata`) and log lines.
     The model, the history and usage records do not get it."""
+    answer_type: Any
+    """The type of the answer: a pydantic model, a dataclass, or another type that pydantic reads from JSON. The value
+    is `ChatResult.value`. A model that answers with something else is asked once more."""
 
 
 def check(owner: str, options: Mapping[str, Any], *others: str) -> None:
     """Check the options of a chat. `owner` is the method for messages, `others` are its further keywords.
 
     Raises:
-        TypeError, ValueError: one does not exist or is not valid; the message names it and says what to pass.
+        TypeError, ValueError: one does not exist or is not valid, or two exclude each other; the message names it and
+            says what to pass.
     """
     refuse_unknown(owner, options, [*ChatOptions.__annotations__, *others])
     for name, value in options.items():
         if value is not None and name in _CHECKS:
             _CHECKS[name](name, value)
+    sampler = options.get("sampler")
+    if options.get("answer_type") is not None and sampler is not None and sampler.response_format is not None:
+        raise ValueError("Pass either answer_type or the response_format of sampler, not both.")
 
 
 def settings_of(
@@ -68,6 +76,9 @@ def settings_of(
     if (tools := options.get("tools")) is not None:
         wanted = wants(tools)
         changed["meta_tools"] = tuple(name for name in common.meta_tools if wanted(name))
+    if (given := options.get("answer_type")) is not None:
+        answer = changed["answer"] = answer_type(given)
+        changed["sampler"] = replace(changed.get("sampler", common.sampler), response_format=answer.schema)
     for name in ("system", "max_turns"):
         if (value := options.get(name)) is not None:
             changed[name] = value
@@ -107,11 +118,16 @@ def _json_object(option: str, value: Any) -> None:
     as_json(dict(value), refuser(option))
 
 
+def _answer_type(_: str, value: Any) -> None:
+    answer_type(value)
+
+
 _CHECKS: Final[Mapping[str, Check]] = {
     "sampler": sampler_config,
     "system": _text,
     "tools": _subset,
     "max_turns": whole_number,
     "metadata": _json_object,
+    "answer_type": _answer_type,
 }
 """The model is checked when its provider is looked up."""

@@ -51,6 +51,7 @@ class ConversationReply(ChatResult):
             history=result["history"],
             usage=result["usage"],
             stop_reason=result["stop_reason"],
+            value=result.value,
         )
         self.result = result
         self.trace = trace

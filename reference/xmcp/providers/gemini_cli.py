@@ -78,7 +78,7 @@ class GeminiCLIProvider:
         model = request.model or self.model
         try:
             prompt = gemini_cli.prompt(request.messages)
-            instructions = gemini_cli.instructions(request.messages)
+            instructions = gemini_cli.instructions(request.messages, request.sampler)
         except ProviderError as exc:
             raise self._error(exc.message, exc.category, model) from None
         except (TypeError, ValueError, AttributeError) as exc:

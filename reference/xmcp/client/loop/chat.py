@@ -45,6 +45,7 @@ from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.library_prices import LibraryPrices
 from xmcp.client.loop.stop_reason import DisplayMode, ending
 from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn, let_others_run
+from xmcp.client.loop.typed_answer import AnswerInvalid, AnswerType
 from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
@@ -65,6 +66,8 @@ class ChatSettings:
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
     system: str | None = None
     """Instructions for this chat alone, in place of those at the beginning of its history; they stay out of it."""
+    answer: AnswerType | None = None
+    """The type of the answer; the schema is in `sampler`."""
     display: DisplayMode = "exit"
     llm_timeout: float = LLM_SECONDS
     max_calls: int = MAX_CALLS
@@ -109,6 +112,11 @@ class Chat:
         self._received: Received | None = None
         self._unreported: list[LLMUsage] = []
         self._completion = Completion()
+        self._value: Any = None
+        self._mended = False
+        """Whether the model has been told what is wrong with an answer of another type than `answer`."""
+        self._aside: list[dict[str, Any]] = []
+        """Messages after the history in one request, which do not become a part of it."""
         self._displays: list[DisplayEnvelope] = []
         self._display: DisplayEnvelope | None = None
         self._usage = accounting.NOTHING
@@ -241,6 +249,42 @@ class Chat:
         return catalogue.warnings
 
     async def _ask(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
+        """Ask for the answer of the turn, and once in a chat again if it is not of the type that the application wants.
+
+        Raises:
+            AnswerInvalid: there is still no answer of this type.
+            ProviderError: every model failed.
+        """
+        while True:
+            async with aclosing(self._ask_models(catalogue)) as events:
+                async for event in events:
+                    yield event
+            self._aside = []
+            completion, wanted = self._completion, self._settings.answer
+            if wanted is None or completion.tool_calls or ending(completion)[0] != "stop":
+                return
+            size = len(completion.text)
+            self._value, faults = await in_worker_if_large(size, wanted.read, completion.text)
+            if not faults:
+                return
+            self._log.warning("answer_invalid", turn=self._turn, faults=len(faults))
+            provider = self._settings.models[self._model].provider.name
+            failure = AnswerInvalid(wanted.name, completion.text, faults, provider=provider, model=completion.model)
+            if self._mended:
+                await self._tell(failure)
+                raise failure
+            self._mended = True
+            self._text.clear()
+            answer = with_vendor_state(messages.assistant_message(completion.text), completion.vendor_state)
+            self._aside = [answer, messages.user_message(wanted.complaint(faults))]
+            yield LLMRetry(turn=self._turn, attempt=1, wait_ms=0, error=failure.to_error_info())
+
+    async def _tell(self, failure: ProviderError) -> None:
+        """Call `on_error` with a failure that ends the chat."""
+        hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
+        await notify("on_error", hook, self._log, failure.to_error_info(), history, deadline=self._scope.deadline)
+
+    async def _ask_models(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask the models in order until one answers; yield its text piece by piece, then its usage.
 
         `_completion` has the complete answer afterwards, `_text` the pieces received so far.
@@ -269,10 +313,7 @@ class Chat:
                 if step == "raise":
                     if earlier:
                         exc.add_note(f"Before it failed: {' '.join(earlier)}")
-                    hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
-                    await notify(
-                        "on_error", hook, self._log, exc.to_error_info(), history, deadline=self._scope.deadline
-                    )
+                    await self._tell(exc)
                     raise
                 earlier.append(exc.message)
                 repeated = step == "repeat"
@@ -293,7 +334,8 @@ class Chat:
     async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask one model once."""
         provider, middleware, deadline = model.provider, self._pipeline.middleware, self._scope.deadline
-        asked = messages.instructed(self.messages, self._settings.system)
+        history = [*self.messages, *self._aside] if self._aside else self.messages
+        asked = messages.instructed(history, self._settings.system)
         state = LLMState(
             chat=self._scope.context,
             turn=self._turn,
@@ -424,6 +466,7 @@ class Chat:
             history=list(self.messages),
             usage=self._usage,
             stop_reason=stop_reason,
+            value=self._value,
         )
         self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
         return Done(turn=self._turn, result=result)

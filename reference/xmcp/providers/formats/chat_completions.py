@@ -72,6 +72,12 @@ def options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
     return {**members, **(sampler.extra_body or {})}
 
 
+def schema_in_words(schema: Mapping[str, Any]) -> str:
+    """Return what tells a model to answer with JSON, where its vendor takes no schema."""
+    written = encode_json(dict(schema)).decode()
+    return f"Answer with a JSON object, and nothing else, that fits this JSON Schema: {written}"
+
+
 def _with_own_members(message: Message, vendor: str | None) -> dict[str, Any]:
     state, plain = vendor_state(message), without_vendor_state(message)
     ours = state is not None and state.vendor == vendor and isinstance(state.value, Mapping)

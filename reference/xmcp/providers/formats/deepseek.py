@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from xmcp.chat.completions import Completion, VendorState
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
@@ -38,8 +37,7 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
         messages = [_with_reasoning(message) for message in messages]
     if sampler.response_format is not None:
         # DeepSeek has no schemas, and a model that is not told of JSON writes blanks without end.
-        schema = encode_json(dict(sampler.response_format)).decode()
-        told = f"Answer with a JSON object, and nothing else, that fits this JSON Schema: {schema}"
+        told = chat_completions.schema_in_words(sampler.response_format)
         messages = [*messages, {"role": "system", "content": told}]
     return chat_completions.request_body(model, messages, tools, _options(sampler), vendor=NAME)
 

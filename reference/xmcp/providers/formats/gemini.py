@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -26,7 +26,13 @@ from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
-from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, MAX_REASON, too_large
+from xmcp.providers.formats.chat_completions import (
+    CALL_COUNTS_AS,
+    MAX_ANSWER_CHARACTERS,
+    MAX_REASON,
+    schema_in_words,
+    too_large,
+)
 from xmcp.providers.formats.chat_shapes import can_be_written
 from xmcp.providers.formats.files import file_of
 
@@ -50,6 +56,10 @@ def request_body(
     """
     declared, generation = _declared(tools), _generation(model)
     texts = [text_of(one) for one in messages if one["role"] in _INSTRUCTIONS]
+    if sampler.response_format is not None and tools.tools and 0 < generation < _SCHEMA_BESIDE_TOOLS_FROM:
+        told = schema_in_words(sampler.response_format)
+        texts.append(f"{told}\nThat is about your last answer, after all calls of functions.")
+        sampler = replace(sampler, response_format=None)
     instructions = [{"text": text} for text in texts if text]  # the vendor refuses an empty one
     body: dict[str, Any] = {"contents": _contents(messages, declared, generation)}
     if instructions:
@@ -68,6 +78,9 @@ def request_body(
 
 
 _INSTRUCTIONS: Final = ("system", "developer")
+
+_SCHEMA_BESIDE_TOOLS_FROM: Final = 3
+"""The first generation that takes a schema of the answer together with tools; the ones before refuse the request."""
 
 
 # ---- models

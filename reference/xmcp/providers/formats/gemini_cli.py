@@ -18,15 +18,18 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import Message, text_of
+from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
-from xmcp.providers.formats.chat_completions import MAX_ANSWER_CHARACTERS, MAX_REASON, count, too_large
+from xmcp.providers.formats.chat_completions import MAX_ANSWER_CHARACTERS, MAX_REASON, count, schema_in_words, too_large
 from xmcp.providers.formats.files import refuse_files
 
 MAX_PROMPT_BYTES: Final = 8 * 1024 * 1024
 """Maximum size of a prompt: the CLI reads no more, and says nothing about it."""
+
+_NO_OPTIONS: Final = SamplerConfig()
 
 _TASK: Final = (
     "This is a conversation, one message on each line, as JSON. Write the next message of the assistant: its text "
@@ -38,9 +41,13 @@ _NO_INSTRUCTIONS: Final = "You are a helpful assistant."
 _NOT_SHOWN: Final = "(something that is no text and cannot be shown here)"
 
 
-def instructions(messages: Sequence[Message]) -> str:
-    """Return the system messages at the beginning, which take the place of the CLI's own instructions."""
-    return "\n\n".join(text_of(message) for message in messages[: _begin(messages)]) or _NO_INSTRUCTIONS
+def instructions(messages: Sequence[Message], sampler: SamplerConfig = _NO_OPTIONS) -> str:
+    """Return the system messages at the beginning, which take the place of the CLI's own instructions.
+
+    The schema of the answer, if there is one, comes after them.
+    """
+    given = "\n\n".join(text_of(message) for message in messages[: _begin(messages)]) or _NO_INSTRUCTIONS
+    return given if sampler.response_format is None else f"{given}\n\n{schema_in_words(sampler.response_format)}"
 
 
 def prompt(messages: Sequence[Message]) -> bytes:

@@ -1,0 +1,259 @@
+"""Typed answers: a model is asked for JSON of a type, and asked once more if its answer is something else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel, field_validator
+from support.clock import never
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
+from typing_extensions import TypedDict
+
+from xmcp import AIClient, Conversation, DisplayEnvelope, SamplerConfig, SyncAIClient, ToolResponse
+from xmcp.chat.completions import VendorState
+from xmcp.client import AnswerInvalid, LLMDelta, LLMRetry
+from xmcp.client.loop import typed_answer
+from xmcp.providers import Completion, ModelRequest, ProviderError, ToolSchemas, Usage
+from xmcp.providers.formats import deepseek, gemini, gemini_cli
+
+
+class Report(BaseModel):
+    """Totals of a region."""
+
+    region: Literal["EMEA", "APAC"]
+    total: int
+
+    @field_validator("total")
+    @classmethod
+    def _positive(cls, value: int) -> int:
+        if value < 0:
+            raise ValueError("a total is never below 0")
+        return value
+
+
+@dataclass
+class Day:
+    when: date
+
+
+class Pair(TypedDict):
+    a: int
+
+
+GOOD = '{"region": "EMEA", "total": 7}'
+VALUE = Report(region="EMEA", total=7)
+
+
+async def test_the_answer_is_asked_for_by_schema_and_comes_as_a_value_beside_the_text() -> None:
+    model = ScriptedModel(asks("t", text="Let me look."), GOOD)
+    async with AIClient([ScriptedServer({"t": "7"})], llm_provider=model) as ai:
+        result = await ai.chat("q", [], answer_type=Report, sampler=SamplerConfig(temperature=0))
+    assert result.value == VALUE
+    assert result["answer"] == GOOD
+    assert [message["role"] for message in result["history"]] == ["user", "assistant", "tool", "assistant"]
+    assert "value" not in json.loads(json.dumps(result))
+    assert "value" not in result.to_dict()
+    schemas = [request.sampler.response_format for request in model.requests]
+    assert schemas == [Report.model_json_schema()] * 2
+    assert model.requests[0].sampler.temperature == 0
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [
+        (Day, '{"when": "2026-11-29"}', Day(date(2026, 11, 29))),
+        (Pair, '{"a": 1}', {"a": 1}),
+        (list[int], '{"value": [1, 2]}', [1, 2]),
+        (list[int], "[1, 2]", [1, 2]),
+        (Report | Day, '{"value": {"when": "2026-11-29"}}', Day(date(2026, 11, 29))),
+        (Report, f"```json\n{GOOD}\n```", VALUE),
+        (Report, f"Here it is:\n\n```\n{GOOD}\n```\nGood luck!", VALUE),
+        (str, '{"value": "use\\n```\\nx\\n```\\n"}', "use\n```\nx\n```\n"),
+        (float, " 3 ", 3.0),
+    ],
+)
+async def test_types_and_what_models_write_around_an_answer(type_: Any, text: str, value: Any) -> None:
+    model = ScriptedModel(text)
+    async with AIClient([], llm_provider=model) as ai:
+        result = await ai.chat("q", [], answer_type=type_)
+    assert result.value == value
+    assert type(result.value) is type(value)
+    schema = model.requests[0].sampler.response_format
+    assert schema is not None
+    assert schema["type"] == "object", "vendors take nothing else at the root"
+
+
+async def test_an_answer_of_another_type_is_mended_in_one_round_of_which_only_the_good_one_stays() -> None:
+    state = VendorState("model", ["signed"])
+    bad = Completion('{"region": "EMEA", "total": -1}', usage=Usage(10, 5, None), vendor_state=state)
+    model = ScriptedModel(bad, Completion(GOOD, usage=Usage(20, 6, None)))
+    async with AIClient([], llm_provider=model, max_turns=1) as ai:
+        events = [event async for event in ai.stream_chat("q", [], answer_type=Report)]
+    result = events[-1].result
+    assert result.value == VALUE
+    assert result["history"] == [{"role": "user", "content": "q"}, {"role": "assistant", "content": GOOD}]
+    assert (result["usage"]["input_tokens"], result["usage"]["llm_calls"]) == (30, 2)
+    query, answer, complaint = model.requests[1].messages
+    assert query == {"role": "user", "content": "q"}
+    assert (answer["role"], answer["content"]) == ("assistant", bad.text)
+    assert "signed" in json.dumps(answer)
+    assert complaint["role"] == "user"
+    assert "total: Value error, a total is never below 0" in complaint["content"]
+    assert '"enum":["EMEA","APAC"]' in complaint["content"]
+    # Who shows the text of a stream is told to discard the first answer, as after a model that broke off.
+    kinds = [(type(event), event.turn) for event in events if isinstance(event, LLMDelta | LLMRetry)]
+    assert kinds == [(LLMDelta, 1), (LLMRetry, 1), (LLMDelta, 1)]
+
+
+async def test_a_second_wrong_answer_is_an_error_with_the_text_the_faults_the_history_and_the_usage() -> None:
+    errors: list[str] = []
+    model = ScriptedModel("no idea", '{"region": "MARS"}')
+    async with AIClient([], llm_provider=model, on_error=lambda error, _: errors.append(error.message)) as ai:
+        conversation = Conversation(ai)
+        with pytest.raises(AnswerInvalid) as caught:
+            await conversation.chat("q", answer_type=Report)
+        assert conversation.history == [{"role": "user", "content": "q"}]
+        model.answers = [GOOD]
+        reply = await conversation.chat("q", answer_type=Report)
+    failure = caught.value
+    assert isinstance(failure, ProviderError)
+    assert failure.text == '{"region": "MARS"}'
+    assert failure.faults == ("region: Input should be 'EMEA' or 'APAC'", "total: Field required")
+    assert failure.message.startswith("The model's answer is not a valid Report: region: Input should be")
+    assert failure.history == [{"role": "user", "content": "q"}]
+    assert failure.usage is not None
+    assert failure.usage["llm_calls"] == 2
+    assert errors == [failure.message]
+    assert reply.value == VALUE
+    assert len(reply["history"]) == 2
+
+
+async def test_calls_in_the_second_answer_are_made_and_there_is_no_third_round() -> None:
+    model = ScriptedModel("?", asks("t"), "?", GOOD)
+    async with AIClient([ScriptedServer({"t": "7"})], llm_provider=model) as ai:
+        with pytest.raises(AnswerInvalid) as caught:
+            await ai.chat("q", [], answer_type=Report)
+    assert len(model.requests) == 3
+    assert caught.value.history is not None
+    assert [message["role"] for message in caught.value.history] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in model.requests[2].messages] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (ScriptedModel(asks("t"), then="x"), "display"),
+        (ScriptedModel(asks(("__clarify__", {"question": "which?"}))), "clarify"),
+        (ScriptedModel(then=asks("u")), "max_turns"),
+        (ScriptedModel(Completion("{", finish_reason="length")), "length"),
+        (ScriptedModel(""), "empty"),
+        (ScriptedModel([GOOD, never]), "timeout"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_a_chat_that_ends_otherwise_has_no_value_and_no_error(model: ScriptedModel, reason: str) -> None:
+    shown = ToolResponse("t", display=DisplayEnvelope(type="text", payload="x"))
+    server = ScriptedServer({"t": shown, "u": "7"})
+    limit = 0.2 if reason == "timeout" else None
+    async with AIClient([server], llm_provider=model, meta_tools=True, max_turns=2, chat_timeout=limit) as ai:
+        result = await ai.chat("q", [], answer_type=Report)
+    assert (result["stop_reason"], result.value) == (reason, None)
+
+
+async def test_a_chat_that_is_left_in_the_second_round_keeps_nothing_of_the_first() -> None:
+    model = ScriptedModel("?", ["{", never])
+    async with AIClient([], llm_provider=model) as ai:
+        stream = ai.stream_chat("q", [], answer_type=Report)
+        async for event in stream:
+            if isinstance(event, LLMRetry):
+                assert stream.history == [{"role": "user", "content": "q"}]
+            if isinstance(event, LLMDelta) and event.text == "{":
+                break
+        await stream.aclose()
+    assert stream.history == [{"role": "user", "content": "q"}, {"role": "assistant", "content": "{"}]
+
+
+@pytest.mark.parametrize(
+    ("number", "faults", "last"),
+    [
+        (typed_answer.MAX_FAULTS, typed_answer.MAX_FAULTS, "value/9: Input should be a valid integer"),
+        (50, typed_answer.MAX_FAULTS + 1, "and 40 more"),
+        (100_000, 1, "the whole: it has 100000 faults"),
+        (700_000, 1, "the whole: it is longer than 2097152 characters"),
+    ],
+)
+async def test_what_is_told_of_many_faults_is_bounded(number: int, faults: int, last: str) -> None:
+    model = ScriptedModel(then='{"value": [' + ",".join(['"x"'] * number) + "]}")
+    async with AIClient([], llm_provider=model) as ai:
+        with pytest.raises(AnswerInvalid) as caught:
+            await ai.chat("q", [], answer_type=list[int])
+    assert len(caught.value.faults) == faults
+    assert caught.value.faults[-1].startswith(last)
+    assert len(caught.value.message) < 1000
+
+
+async def test_without_a_type_there_is_no_value() -> None:
+    async with AIClient([], llm_provider=ScriptedModel(GOOD)) as ai:
+        result = await ai.chat("q", [])
+    assert result.value is None
+
+
+def test_the_client_without_await_has_the_value() -> None:
+    with SyncAIClient([], llm_provider=ScriptedModel(then=GOOD)) as ai:
+        assert ai.chat("q", [], answer_type=Report).value == VALUE
+        assert ai.conversation().chat("q", answer_type=Report).value == VALUE
+
+
+class Unknown:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"answer_type": Unknown}, TypeError, "answer_type cannot be <class"),
+        ({"answer_type": "Report"}, TypeError, "answer_type must be a type, such as a pydantic model, not 'Report'"),
+        (
+            {"answer_type": Report, "sampler": SamplerConfig(response_format={"type": "object"})},
+            ValueError,
+            "Pass either answer_type or the response_format of sampler",
+        ),
+    ],
+)
+async def test_what_is_no_type_of_answers_is_refused_at_once(options: Any, kind: Any, said: str) -> None:
+    model = ScriptedModel()
+    async with AIClient([], llm_provider=model) as ai:
+        with pytest.raises(kind) as caught:
+            ai.stream_chat("q", [], **options)
+    assert said in str(caught.value)
+
+
+# ---- vendors that have no schemas, or none beside tools, are told of it in words
+
+TOOLS = ToolSchemas.of([{"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}}])
+SAMPLER = SamplerConfig(response_format=Report.model_json_schema())
+HELLO = [{"role": "user", "content": "hi"}]
+
+
+def test_gemini_before_its_third_generation_takes_a_schema_only_without_tools() -> None:
+    def body(model: str, tools: ToolSchemas) -> dict[str, Any]:
+        return gemini.request_body(model, HELLO, tools, SAMPLER)
+
+    for written in (body("gemini-2.5-pro", ToolSchemas()), body("gemini-3-pro", TOOLS)):
+        assert written["generationConfig"]["responseMimeType"] == "application/json"
+        assert "systemInstruction" not in written
+    told = body("gemini-2.5-pro", TOOLS)
+    assert "generationConfig" not in told
+    assert '"enum":["EMEA","APAC"]' in told["systemInstruction"]["parts"][0]["text"]
+
+
+def test_deepseek_and_the_gemini_cli_are_told_in_words() -> None:
+    written = deepseek.request_body("m", HELLO, ToolSchemas(), SAMPLER)
+    assert '"enum":["EMEA","APAC"]' in json.loads(written)["messages"][-1]["content"]
+    assert '"enum":["EMEA","APAC"]' in gemini_cli.instructions(HELLO, SAMPLER)
+    assert "JSON Schema" not in gemini_cli.instructions(HELLO, ModelRequest(HELLO).sampler)

@@ -1,0 +1,146 @@
+"""Typed answers: the JSON Schema that a model's answer is to fit, and the value in its text. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from xmcp.chat.errors import ProviderError
+from xmcp.chat.json_values import encode_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+MAX_CHARACTERS: Final = 2 * 1024 * 1024
+"""Maximum size of a typed answer, several times what models write. A fault in each item of it fits into memory."""
+
+MAX_FAULTS: Final = 10
+"""Maximum number of faults of an answer that are told."""
+
+MAX_FAULT: Final = 300
+"""Maximum number of characters of each."""
+
+_MANY: Final = 1000
+"""With more faults only their number is told: pydantic makes an object for each."""
+
+_IN_MESSAGE: Final = 3
+"""Maximum number of faults in the message of an exception."""
+
+
+class AnswerInvalid(ProviderError):
+    """The model's answer is not of the type that `answer_type` asks for, and neither was the one before it.
+
+    Attributes:
+        text: The last answer.
+        faults: What is wrong with it, each with its place.
+    """
+
+    def __init__(self, name: str, text: str, faults: Sequence[str], *, provider: str = "", model: str | None = None):
+        """`name` is that of the type."""
+        said = "; ".join(faults[:_IN_MESSAGE])
+        super().__init__(f"The model's answer is not a valid {name}: {said}.", provider=provider, model=model)
+        self.text = text
+        self.faults = tuple(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerType:
+    """A type of answers. Vendors take the schema of an object only: another type is the member `value` of one."""
+
+    name: str
+    schema: Mapping[str, Any]
+    adapter: TypeAdapter[Any]
+    wrapper: TypeAdapter[Any] | None
+
+    def read(self, text: str) -> tuple[Any, list[str]]:
+        """Return the value in an answer, and what is wrong with the answer: nothing, or else there is no value.
+
+        Many models put their JSON between two lines of ``` and some words around it.
+        """
+        if len(text) > MAX_CHARACTERS:
+            return None, [f"the whole: it is longer than {MAX_CHARACTERS} characters"]
+        fence = _FENCE.search(text)
+        faults: list[str] = []
+        for written in [text] if fence is None else [text, fence[1]]:
+            value, faults = self._read(written)
+            if not faults:
+                return value, []
+        return None, faults
+
+    def _read(self, text: str) -> tuple[Any, list[str]]:
+        from pydantic import ValidationError
+
+        faults: list[str] = []
+        if self.wrapper is not None:
+            try:
+                return self.wrapper.validate_json(text)["value"], []
+            except ValidationError as exc:
+                faults = _faults(exc)
+        try:
+            return self.adapter.validate_json(text), []
+        except ValidationError as exc:
+            return None, faults or _faults(exc)
+
+    def complaint(self, faults: Sequence[str]) -> str:
+        """Return what the model is told about an answer with these faults."""
+        listed = "\n".join(f"- {fault}" for fault in faults)
+        return (
+            f"Your answer cannot be used:\n{listed}\n"
+            f"Answer again: with JSON alone, which fits this JSON Schema: {encode_json(dict(self.schema)).decode()}"
+        )
+
+
+_FENCE: Final = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+
+
+def answer_type(given: Any) -> AnswerType:
+    """Return the type of answers for a pydantic model, a dataclass, or any type that pydantic can read from JSON.
+
+    Raises:
+        TypeError: it is not one; the message says why.
+    """
+    if isinstance(given, str):
+        raise TypeError(f"answer_type must be a type, such as a pydantic model, not {given!r}.")
+    try:
+        hash(given)
+    except TypeError:
+        return _made(given)
+    return _kept(given)
+
+
+def _made(given: Any) -> AnswerType:
+    from pydantic import ConfigDict, TypeAdapter
+    from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+    from typing_extensions import TypedDict
+
+    try:
+        adapter = TypeAdapter[Any](given)
+        schema, wrapper = adapter.json_schema(), None
+        if schema.get("type") != "object":
+            make: Any = TypedDict  # a type checker reads no type that is a value
+            wrapped = make("Answer", {"value": given})
+            wrapped.__pydantic_config__ = ConfigDict(extra="forbid")
+            wrapper = TypeAdapter[Any](wrapped)
+            schema = wrapper.json_schema()
+    except (PydanticUserError, PydanticUndefinedAnnotation) as exc:
+        reason = str(exc).partition("\n")[0]
+        raise TypeError(f"answer_type cannot be {given!r}: {reason}") from None
+    return AnswerType(getattr(given, "__name__", None) or str(given), schema, adapter, wrapper)
+
+
+_kept = lru_cache(maxsize=64)(_made)
+"""An application has few types of answers, and pydantic takes milliseconds for one."""
+
+
+def _faults(failure: ValidationError) -> list[str]:
+    if (count := failure.error_count()) > _MANY:
+        return [f"the whole: it has {count} faults"]
+    errors = failure.errors(include_url=False, include_context=False, include_input=False)
+    told = [
+        f"{'/'.join(map(str, error['loc'])) or 'the whole'}: {error['msg']}"[:MAX_FAULT]
+        for error in errors[:MAX_FAULTS]
+    ]
+    return [*told, f"and {count - MAX_FAULTS} more"] if count > MAX_FAULTS else told
