@@ -474,7 +474,8 @@ class AIClient:
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`).
 
-        The last one is `Done`, or `ChatFailed` before an exception.
+        The last one is `Done`, or `ChatFailed` before an exception. `sse()` of the stream yields them as server-sent
+        events for a web page instead.
 
         To end the chat early, use `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are
         cancelled at their servers. `ChatStream.history` is then the history with which you can continue. Raises what
