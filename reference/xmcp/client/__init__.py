@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from xmcp.client.conversation import Conversation, ConversationReply, SnapshotError
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
-    from xmcp.client.server_sent_events import SSE_HEADERS
     from xmcp.client.loop.typed_answer import AnswerInvalid
+    from xmcp.client.server_sent_events import SSE_HEADERS
     from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
     from xmcp.client.servers.pool_member import ServerStatus
     from xmcp.client.servers.sampling import SamplingRequest
