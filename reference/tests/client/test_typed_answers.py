@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, field_validator
 from support.clock import never
+from support.growth import is_linear
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 from typing_extensions import TypedDict
@@ -257,3 +259,8 @@ def test_deepseek_and_the_gemini_cli_are_told_in_words() -> None:
     assert '"enum":["EMEA","APAC"]' in json.loads(written)["messages"][-1]["content"]
     assert '"enum":["EMEA","APAC"]' in gemini_cli.instructions(HELLO, SAMPLER)
     assert "JSON Schema" not in gemini_cli.instructions(HELLO, ModelRequest(HELLO).sampler)
+
+
+def test_many_beginnings_of_a_fence_take_time_in_proportion_to_the_answer() -> None:
+    wanted = typed_answer.answer_type(dict[str, int])
+    assert is_linear(lambda times: partial(wanted.read, "x```\n" * (times * 1000)))

@@ -62,9 +62,9 @@ class AnswerType:
         """
         if len(text) > MAX_CHARACTERS:
             return None, [f"the whole: it is longer than {MAX_CHARACTERS} characters"]
-        fence = _FENCE.search(text)
+        fenced = _fenced(text)
         faults: list[str] = []
-        for written in [text] if fence is None else [text, fence[1]]:
+        for written in [text] if fenced is None else [text, fenced]:
             value, faults = self._read(written)
             if not faults:
                 return value, []
@@ -93,7 +93,18 @@ class AnswerType:
         )
 
 
-_FENCE: Final = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+_FENCE_BEGINS: Final = re.compile(r"```(?:json)?[ \t]*(?=\n)")
+_FENCE_ENDS: Final = re.compile(r"\n[ \t]*```")
+
+
+def _fenced(text: str) -> str | None:
+    """Return what stands between the first two lines of ```.
+
+    One pattern for all of it would look for an end once more at each beginning, which takes quadratic time.
+    """
+    begins = _FENCE_BEGINS.search(text)
+    ends = _FENCE_ENDS.search(text, begins.end() + 1) if begins is not None else None
+    return text[begins.end() + 1 : ends.start()] if begins is not None and ends is not None else None
 
 
 def answer_type(given: Any) -> AnswerType:
