@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import aiohttp
 import httpx2
 import pytest
 from cryptography import x509
@@ -845,3 +846,11 @@ def _comes_true(holds: Callable[[], bool]) -> bool:
     while not holds() and time.monotonic() < until:
         time.sleep(0.01)
     return holds()
+
+
+async def test_with_an_unknown_release_of_aiohttp_requests_go_through_httpx2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aiohttp, "__version__", "3.15.0")
+    monkeypatch.setattr(AiohttpTransport, "handle_async_request", None)
+    peer = Peer()
+    async with listening(peer.serve) as port, httpx2.AsyncClient(**client_options()) as client:
+        assert (await client.get(f"http://127.0.0.1:{port}/")).status_code == 200

@@ -36,11 +36,15 @@ MAX_HEADER_BYTES: Final = 64 * 1024
 IDLE_SECONDS: Final = 15.0
 """How long an idle connection is kept. Servers close them after some time; uvicorn does so after 5 s."""
 
+_KNOWN_AIOHTTP: Final = "3.14."
+"""The releases of aiohttp whose inner parts this module knows. With any other, httpx2's own transport is used."""
+
 
 def client_options(verify: ssl.SSLContext | str | bool = True) -> dict[str, Any]:
     """Return what an `httpx2.AsyncClient` of ours is made with: a transport that limits no number of connections.
 
-    What goes through a proxy that the environment names goes through httpx2's own transport.
+    What goes through a proxy that the environment names goes through httpx2's own transport, and so does everything
+    with a release of aiohttp that this module does not know.
 
     Args:
         verify: As for `httpx2.AsyncClient`: a context, the path of a file with certificates, or whether to verify.
@@ -49,10 +53,12 @@ def client_options(verify: ssl.SSLContext | str | bool = True) -> dict[str, Any]
         ImportError: the environment names a SOCKS proxy, and the package socksio is not installed.
     """
     context = verify if isinstance(verify, ssl.SSLContext) else httpx2.create_ssl_context(verify)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    if not aiohttp.__version__.startswith(_KNOWN_AIOHTTP):
+        return {"verify": context, "limits": limits}
     options: dict[str, Any] = {"transport": AiohttpTransport(context)}
     proxies = get_environment_proxies()
     if any(proxies.values()):
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
         options["mounts"] = {
             pattern: None if url is None else httpx2.AsyncHTTPTransport(verify=context, proxy=url, limits=limits)
             for pattern, url in proxies.items()
