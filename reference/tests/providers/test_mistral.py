@@ -423,7 +423,7 @@ async def test_a_server_that_is_not_there_is_named_without_its_password(monkeypa
         provider = MistralProvider(base_url=f"{host.url.replace('//', '//user:secret@')}/v1")
         error = await failure(provider)
         await provider.aclose()
-    assert error.message == f"The model at {host.url} cannot be reached: All connection attempts failed"
+    assert error.message == f"The model at {host.url} cannot be reached: Connection refused"
     assert error.category is ErrorCategory.NETWORK
     assert "site-packages" not in "".join(traceback.format_exception(error))
 

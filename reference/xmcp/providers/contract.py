@@ -35,8 +35,8 @@ from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, for_vendor, with_vendor_state
 from xmcp.providers.base import LLMProvider, ModelRequest
 
-SECRET: Final = "sk-secret-key-of-the-contract"  # noqa: S105 - the key that no message may repeat
-"""The key that a stand-in gives its provider, and quotes where it refuses it."""
+SECRET: Final = "no-form-of-4711-that-is-known"  # noqa: S105 - the key that no message may repeat
+"""The key that a stand-in gives its provider, and quotes where it refuses it. Nothing in it looks like a key."""
 
 Feature: TypeAlias = Literal[
     "cached_tokens",

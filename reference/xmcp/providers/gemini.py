@@ -185,12 +185,14 @@ class GeminiProvider(SDKProvider["Client"]):
         import httpx2
         from google import genai
 
+        from xmcp import http_transport
+
         http = httpx2.AsyncClient(
             event_hooks={"request": [_set_timeouts], "response": [_bound]},
             headers={"Accept-Encoding": "identity"},
             # A redirect would take the key along to wherever it leads.
             follow_redirects=False,
-            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
+            **http_transport.client_options(),
         )
         options = genai.types.HttpOptions(
             base_url=self._base_url,

@@ -225,10 +225,13 @@ class MistralProvider(StreamingProvider["Mistral"]):
             raise self._error(message, ErrorCategory.UNKNOWN, self.model) from None
         import httpx2
 
+        from xmcp import http_transport
+
         http = httpx2.AsyncClient(
             event_hooks={"response": [_on_response]},
             follow_redirects=True,
             timeout=httpx2.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
+            **http_transport.client_options(),
         )
         client = Mistral(
             api_key=self._api_key, server_url=self._base_url, async_client=http, retry_config=_retry_config()

@@ -39,6 +39,8 @@ class StandIn:
         self.bodies: list[Any] = []
         """The requests as they arrived."""
         self.headers: list[dict[str, str]] = []
+        self.clients: set[Any] = set()
+        """The addresses from which requests came: one for each connection."""
         self.left = 0
         self._script: list[Scripted] = [Answer("ok")]
         self._faults: list[Exception] = []
@@ -103,6 +105,7 @@ class StandIn:
             return JSONResponse(self.listed(request.url.path))
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
+        self.clients.add(request.client)
         self.asked.append(asked := self.read(request.url.path, body))
         scripted = self._script.pop(0) if len(self._script) > 1 else self._script[0]
         match scripted:
