@@ -319,6 +319,16 @@ class ProviderContract:
         if "ids" not in vendor.lacks:
             assert [one.of for one in told] == [call.id for call in assistant.calls]
 
+    @_with_vendor("tools")
+    async def test_the_person_can_go_on_after_results(self, vendor: Vendor) -> None:
+        """As after a chat that ended with a display: the model was not asked what it says to the results."""
+        vendor.answers(Answer("", (ToolCall("c1", "add", '{"a": 1}'),), "tool_calls"), Answer("done"))
+        _, first = await ask(vendor, tools=_TOOLS)
+        await ask(vendor, [*_HELLO, *_turn(first, ["7"]), {"role": "user", "content": "and now?"}], _TOOLS)
+        said = vendor.asked[1].messages
+        assert [one.text for one in said if one.role == "tool"] == ["7"]
+        assert (said[-1].role, said[-1].text) == ("user", "and now?")
+
     # ---- histories
 
     @_with_vendor()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 from mistralai.client import models
@@ -65,6 +66,8 @@ class Mistral(StandIn):
         assert set(body) <= set(models.ChatCompletionStreamRequest.model_fields), body.keys()
         for message in body["messages"]:
             assert set(message) <= _MEMBERS[message["role"]], message
+        for before, after in pairwise(message["role"] for message in body["messages"]):
+            assert (before, after) != ("tool", "user"), "Unexpected role 'user' after role 'tool'"
         _check_ids(body["messages"])
         tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in body.get("tools", ())}
         names = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop"}

@@ -94,10 +94,16 @@ def _written(messages: Sequence[Message]) -> list[dict[str, Any]]:
             case "developer":
                 written.append({"role": "system", "content": message.get("content")})
             case role:
+                if written and written[-1]["role"] == "tool":
+                    written.append(_AFTER_RESULTS)
                 content = message.get("content")
                 parts = [_part(part) for part in content] if isinstance(content, list | tuple) else content
                 written.append({"role": role, "content": parts})
     return written
+
+
+_AFTER_RESULTS: Final = {"role": "assistant", "content": "OK."}
+"""Mistral refuses a person who speaks directly after results, as after a chat that ended with a display."""
 
 
 def _part(part: Any) -> Any:
