@@ -19,6 +19,11 @@ from xmcp.providers import ProviderError
 SYSTEM = {"role": "system", "content": "Be brief."}
 
 
+class AsyncFilter:
+    async def __call__(self, name: str) -> bool:
+        return False
+
+
 def tools_of(request: Any) -> list[str]:
     return [tool["function"]["name"] for tool in request.tools.tools]
 
@@ -296,6 +301,8 @@ async def test_an_async_predicate_is_refused_since_its_answer_would_always_be_tr
     model = ScriptedModel()
     wrong: Any = only_read
     async with AIClient([two()], llm_provider=model) as ai:
+        with pytest.raises(TypeError, match="tools must not be async"):
+            await ai.chat("q", [], tools=AsyncFilter())
         with pytest.raises(TypeError, match="tools must not be async"):
             await ai.chat("q", [], tools=wrong)
     assert model.requests == []

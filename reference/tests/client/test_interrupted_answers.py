@@ -258,3 +258,20 @@ async def test_arguments_and_reasoning_that_arrived_count_too(chat_server: ChatS
         await provider.aclose()
     assert [record["output_tokens"] for record in records] == [(4_000 + len("write") + 2_000 + 400 + 3) // 4]
     assert records[0]["model"] == "m-1"
+
+
+async def test_a_chat_that_is_cancelled_in_the_usage_sink_still_counts_the_request() -> None:
+    entered = asyncio.Event()
+
+    async def sink(_: UsageRecord) -> None:
+        entered.set()
+        await never()
+
+    async with AIClient([], llm_provider=ScriptedModel("ok"), usage_sink=sink) as ai:
+        conversation = Conversation(ai)
+        chat = asyncio.create_task(conversation.chat("q"))
+        await entered.wait()
+        chat.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await chat
+        assert conversation.usage["llm_calls"] == 1

@@ -28,7 +28,7 @@ from support.vendors.stand_in import StandIn
 from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
 from xmcp.chat.token_estimate import estimated_tokens
 from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
-from xmcp.client import AIClient, SyncAIClient, TenantQuotas
+from xmcp.client import AIClient, SyncAIClient, TenantQuotas, TextPart
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop import usage as accounting
@@ -399,6 +399,12 @@ class TestTheEstimate:
         async with AIClient([ScriptedServer({"t": "ok"})], llm_provider=ScriptedModel("ok")) as ai:
             with pytest.raises((TypeError, ValueError)):
                 ai.estimate_tokens("q", **options)
+
+    async def test_parts_are_as_in_a_chat(self) -> None:
+        async with AIClient([], llm_provider=ScriptedModel("ok")) as ai:
+            assert ai.estimate_tokens([TextPart("x" * 400)]) == ai.estimate_tokens("x" * 400)
+            with pytest.raises(TypeError, match="user_query must be a text or a list of parts"):
+                ai.estimate_tokens(5)  # type: ignore[arg-type]
 
     def test_the_blocking_client_has_it(self) -> None:
         with SyncAIClient([], llm_provider=ScriptedModel("ok")) as ai:

@@ -185,8 +185,8 @@ async def test_a_chat_that_is_left_in_the_second_round_keeps_nothing_of_the_firs
     [
         (typed_answer.MAX_FAULTS, typed_answer.MAX_FAULTS, "value/9: Input should be a valid integer"),
         (50, typed_answer.MAX_FAULTS + 1, "and 40 more"),
-        (100_000, 1, "the whole: it has 100000 faults"),
-        (700_000, 1, "the whole: it is longer than 2097152 characters"),
+        (9_000, 1, "the whole: it has 9000 faults"),
+        (700_000, 1, "the whole: it has more than 2097152 characters, or 10000 parts"),
     ],
 )
 async def test_what_is_told_of_many_faults_is_bounded(number: int, faults: int, last: str) -> None:
@@ -259,6 +259,59 @@ def test_deepseek_and_the_gemini_cli_are_told_in_words() -> None:
     assert '"enum":["EMEA","APAC"]' in json.loads(written)["messages"][-1]["content"]
     assert '"enum":["EMEA","APAC"]' in gemini_cli.instructions(HELLO, SAMPLER)
     assert "JSON Schema" not in gemini_cli.instructions(HELLO, ModelRequest(HELLO).sampler)
+
+
+class Leaf(BaseModel):
+    leaf: int
+
+
+class Box(BaseModel):
+    of: list[Box | Row | Leaf]
+
+
+class Row(BaseModel):
+    of: list[Box | Row | Leaf]
+    wide: bool = False
+
+
+class Tree(BaseModel):
+    of: list[Tree]
+    left: Tree | None = None
+    end: Leaf | Day | None = None
+
+
+def test_a_type_that_takes_exponential_time_to_read_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Box has a union of types that contain it again.*discriminator"):
+        typed_answer.answer_type(Box)
+    value, faults = typed_answer.answer_type(Tree).read('{"of":[{"of":[]}],"end":{"leaf":1}}')
+    assert (value.end, faults) == (Leaf(leaf=1), [])
+
+
+def test_an_answer_of_very_many_parts_is_not_even_validated() -> None:
+    wanted = typed_answer.answer_type(list[Report])
+    assert wanted.read("[" + "{}," * 10_000 + "{}]") == (
+        None,
+        ["the whole: it has more than 2097152 characters, or 10000 parts"],
+    )
+
+
+@pytest.mark.parametrize("given", [{"type": "int"}, {"type": "object"}, len, lambda value: value])
+def test_a_schema_or_a_function_is_no_type(given: Any) -> None:
+    with pytest.raises(TypeError, match="answer_type must be a type"):
+        typed_answer.answer_type(given)
+
+
+def test_what_a_validator_raises_is_a_fault() -> None:
+    class Broken(BaseModel):
+        total: int
+
+        @field_validator("total")
+        @classmethod
+        def _known(cls, value: int) -> int:
+            return {1: 1}[value]
+
+    wanted = typed_answer.answer_type(Broken)
+    assert wanted.read('{"total": 2}') == (None, ["the whole: KeyError"])
 
 
 def test_many_beginnings_of_a_fence_take_time_in_proportion_to_the_answer() -> None:

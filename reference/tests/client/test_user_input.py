@@ -187,7 +187,7 @@ def test_claude_reads_a_text_as_text_and_no_other_files() -> None:
     assert content(FilePart("a,ü".encode(), "text/csv"))[0]["source"] == csv
     with pytest.raises(ProviderError, match=r"no files of the type application/zip\. Convert it to a PDF") as caught:
         content(FilePart(b"PK", "application/zip"))
-    assert caught.value.category == "content"
+    assert caught.value.category == "unknown"
     with pytest.raises(ProviderError, match=r"text/csv that is not UTF-8\. Save it as UTF-8\."):
         content(FilePart(b"\xff", "text/csv"))
 
@@ -204,7 +204,7 @@ def test_claude_reads_a_text_as_text_and_no_other_files() -> None:
 def test_a_format_without_files_refuses_them_and_still_takes_the_rest(write: Callable[[Any], Any]) -> None:
     with pytest.raises(ProviderError, match=r"takes no files at all\. Pass its text, or ask another model\.") as caught:
         write(MESSAGE)
-    assert caught.value.category == "content"
+    assert caught.value.category == "unknown"  # so that a fallback is asked
     assert b"this?" in write([{"role": "user", "content": CONTENT[:3]}])
 
 
@@ -223,6 +223,6 @@ async def test_a_provider_says_so_before_anything_is_sent(chat_server: Any) -> N
         async with AIClient([], llm_provider=one) as ai:
             with pytest.raises(ProviderError, match="takes no files at all") as caught:
                 await ai.chat(PARTS, [])
-        assert (caught.value.category, caught.value.provider, caught.value.model) == ("content", one.name, model)
+        assert (caught.value.category, caught.value.provider, caught.value.model) == ("unknown", one.name, model)
     await provider.aclose()
     assert chat_server.requests == []

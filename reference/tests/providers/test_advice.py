@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 from support.vendors.every import EVERY
 from support.vendors.presets import Ollama
@@ -12,16 +13,16 @@ from support.vendors.stand_in import StandIn
 from xmcp.chat.errors import CONSEQUENCES
 from xmcp.providers import ErrorCategory, ModelRequest, OpenAIProvider, ProviderError
 from xmcp.providers.contract import SECRET, Raw, Refusal, Scripted
-from xmcp.providers.errors import is_unknown_model
+from xmcp.providers.errors import MAX_ADDRESS, is_a_page, is_unknown_model, quotes_a_header
 
 every_vendor = pytest.mark.parametrize("vendor", EVERY, ids=lambda vendor: vendor.__name__)
 
 
-async def failure(provider: Any, model: str | None = None) -> ProviderError:
+async def failure(provider: Any, model: str | None = None, secret: str = SECRET) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
         async for _ in provider.stream(ModelRequest([{"role": "user", "content": "hi"}], model=model)):
             pass
-    assert SECRET not in caught.value.message
+    assert secret not in caught.value.message
     return caught.value
 
 
@@ -95,7 +96,8 @@ async def test_a_server_that_wants_a_key_where_none_was_given_says_so(monkeypatc
         given: Any = stand_in.provider
         provider = OpenAIProvider(base_url=given._base_url)
         try:
-            assert (await failure(provider)).message.endswith("Pass a key as api_key=...")
+            error = await failure(provider, secret="none")  # what this provider sends in the place of a key
+                assert error.message.endswith("Pass a key as api_key=...")
         finally:
             await provider.aclose()
 
@@ -135,3 +137,16 @@ async def test_a_key_that_is_a_word_cuts_nothing_out_of_a_sentence(key: str) -> 
             assert words.rstrip(".") in (await failure(provider)).message
         finally:
             await provider.aclose()
+
+
+def test_of_a_long_address_that_answers_a_page_the_beginning_is_named() -> None:
+    said = is_a_page("https://models.example.com/x" + "?" * 60_000, "text/html", "the API")
+    assert said.startswith("https://models.example.com/x?")
+    assert len(said) < MAX_ADDRESS + 100
+
+
+@pytest.mark.parametrize(("fault", "header"), [("Illegal header value b'Bearer k'", True), ("bad port", False)])
+def test_only_a_header_that_cannot_be_sent_is_taken_for_a_wrong_key(fault: str, header: bool) -> None:
+    outer = ProviderError("failed")
+    outer.__cause__ = httpx2.LocalProtocolError(fault)
+    assert quotes_a_header(outer) is header

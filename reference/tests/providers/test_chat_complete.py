@@ -62,6 +62,21 @@ async def test_a_client_chats_with_it_and_calls_tools() -> None:
     assert "add" in old.asked[0].tools
 
 
+async def test_what_it_does_to_its_arguments_reaches_no_other_chat() -> None:
+    class Rude(Plain):
+        async def chat_complete(self, messages: list[Any], tools: Any, **_: Any) -> Any:
+            messages[0]["content"] = tools[0]["function"]["name"] = "changed"
+            tools[0]["function"]["parameters"].clear()
+            return said("ok")
+
+    async with AIClient([plain()], llm_provider=Rude(None)) as ai:
+        before = [*ai.tools]
+        offered = str(before)
+        result = await ai.chat("hi", [])
+        assert str(ai.tools) == offered
+    assert result["history"][0]["content"] == "hi"
+
+
 async def test_it_can_be_a_fallback() -> None:
     down = ScriptedModel(ProviderError("down", category="network"))
     async with AIClient([], llm_provider=down, fallback_models=[(OneMethod(Answer("here")), "m-2")]) as ai:

@@ -496,7 +496,9 @@ class AIClient:
         stream.attach(self._stream(query, history, settings, tools, context, weakref.ref(stream)))
         return stream
 
-    def estimate_tokens(self, user_query: str, history: Sequence[Message] = (), **options: Unpack[ChatOptions]) -> int:
+    def estimate_tokens(
+        self, user_query: UserInput, history: Sequence[Message] = (), **options: Unpack[ChatOptions]
+    ) -> int:
         """Return about how many input tokens the first request of this chat would have, with the tools of the moment.
 
         Nothing is sent, and no tokenizer is needed: four bytes are a token, the rule of thumb for English. Code, JSON
@@ -517,7 +519,7 @@ class AIClient:
         catalogue = self._servers.catalogue
         offered = catalogue if tools is None else self._subsets.of(catalogue, wants(tools))
         schemas = offered.schemas if settings.models[0].provider.supports_tools else ToolSchemas()
-        asked = messages.instructed(messages.begin(history, user_query), settings.system)
+        asked = messages.instructed(messages.begin(history, content_of(user_query)), settings.system)
         return estimated_tokens(asked, schemas)
 
     async def _stream(

@@ -98,7 +98,7 @@ def _text(option: str, value: Any) -> None:
 def _subset(option: str, value: Any) -> None:
     if callable(value) and not isinstance(value, Collection):
         function_of("name")(option, value)
-        if inspect.iscoroutinefunction(value):
+        if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None)):  # noqa: B004
             raise TypeError(f"{option} must not be async: its answer would be true for every name.")
         return
     if (

@@ -138,7 +138,9 @@ class SyncAIClient:
         """The status of each server, in the order given."""
         return self._call(lambda ai: ai.servers)
 
-    def estimate_tokens(self, user_query: str, history: Sequence[Message] = (), **options: Unpack[ChatOptions]) -> int:
+    def estimate_tokens(
+        self, user_query: UserInput, history: Sequence[Message] = (), **options: Unpack[ChatOptions]
+    ) -> int:
         """Return about how many input tokens a chat would begin with; see `AIClient.estimate_tokens`."""
         return self._call(lambda ai: ai.estimate_tokens(user_query, history, **options))
 

@@ -10,6 +10,7 @@ import orjson
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.messages import copied
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.vendor_state import for_vendor
 from xmcp.providers.base import LLMProvider, ModelRequest
@@ -87,8 +88,9 @@ class ChatCompleteAdapter:
         options = chat_completions.options(request.sampler, request.tools)
         arguments = {
             **({} if model is None else {"model": model}),
-            "messages": [dict(message) for message in for_vendor(request.messages, None)],
-            "tools": [dict(tool) for tool in request.tools.tools] or None,
+            # Copies: the tools belong to all chats, and the messages to the history.
+            "messages": copied(for_vendor(request.messages, None)),
+            "tools": orjson.loads(request.tools.json) or None,
             **{name: value for name, value in options.items() if any_name or name in signature.parameters},
         }
         try:

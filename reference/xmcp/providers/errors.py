@@ -79,17 +79,23 @@ def is_unknown_model(status: int | None, text: str, model: str) -> bool:
     return bool(_NO_SUCH_MODEL.search(text.lower())) or (status == 404 and model in text)
 
 
+MAX_ADDRESS: Final = 300
+"""Maximum number of characters of an address in a message; a server can redirect to a long one."""
+
+
 def is_a_page(address: str, kind: str, api: str) -> str:
     """Return the message for a web page in the place of an answer of the API."""
-    shown = without_secrets(address).partition("#")[0]
+    shown = without_secrets(address[:MAX_ADDRESS]).partition("#")[0]
     return f"{shown} answers {kind}, which is not {api}. Check the base URL."
 
 
 def quotes_a_header(fault: BaseException | None) -> bool:
     """Return whether an exception, or one of its causes, quotes a header that cannot be sent: it may have the key."""
-    while fault is not None and type(fault).__name__ != "LocalProtocolError":
+    while fault is not None:
+        if type(fault).__name__ == "LocalProtocolError" and "header" in str(fault).lower():
+            return True
         fault = fault.__cause__
-    return fault is not None
+    return False
 
 
 def without_frames(fault: BaseException) -> BaseException | None:

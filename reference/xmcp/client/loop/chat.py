@@ -358,6 +358,8 @@ class Chat:
                 usage = state.usage = self._record(self._completion, state)
                 # Before the `after` hooks: a call that ended is accounted for, even if one of them ends the chat.
                 self._usage = accounting.add(self._usage, usage)
+                report = LLMUsage(turn=self._turn, usage=usage)
+                self._unreported.append(report)  # until it is told: a hook can end the chat before
                 await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
         except ProviderError as exc:
             observed.failed(exc.category.value)
@@ -371,7 +373,8 @@ class Chat:
             observed.failed("cancelled")
             raise
         observed.answered(self._completion, usage)
-        yield LLMUsage(turn=self._turn, usage=usage)
+        self._unreported.remove(report)
+        yield report
 
     async def _account_for_interrupted(self, state: LLMState, exc: BaseException) -> None:
         """Account for a request that ends without an answer (XMCP-CLI-115): the vendor bills it all the same.

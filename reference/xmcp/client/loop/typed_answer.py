@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.json_values import encode_json
+from xmcp.client.loop.recursive_unions import recursive_union
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 MAX_CHARACTERS: Final = 2 * 1024 * 1024
-"""Maximum size of a typed answer, several times what models write. A fault in each item of it fits into memory."""
+"""Maximum size of a typed answer, several times what models write."""
+
+MAX_PARTS: Final = 10_000
+"""Maximum number of values in a typed answer. Each may have several faults, and pydantic makes an object for each."""
 
 MAX_FAULTS: Final = 10
 """Maximum number of faults of an answer that are told."""
@@ -60,8 +65,8 @@ class AnswerType:
 
         Many models put their JSON between two lines of ``` and some words around it.
         """
-        if len(text) > MAX_CHARACTERS:
-            return None, [f"the whole: it is longer than {MAX_CHARACTERS} characters"]
+        if len(text) > MAX_CHARACTERS or sum(map(text.count, "{[,")) > MAX_PARTS:
+            return None, [f"the whole: it has more than {MAX_CHARACTERS} characters, or {MAX_PARTS} parts"]
         fenced = _fenced(text)
         faults: list[str] = []
         for written in [text] if fenced is None else [text, fenced]:
@@ -71,6 +76,12 @@ class AnswerType:
         return None, faults
 
     def _read(self, text: str) -> tuple[Any, list[str]]:
+        try:
+            return self._validated(text)
+        except Exception as exc:  # of a validator of the application
+            return None, [f"the whole: {type(exc).__name__}"]
+
+    def _validated(self, text: str) -> tuple[Any, list[str]]:
         from pydantic import ValidationError
 
         faults: list[str] = []
@@ -113,8 +124,9 @@ def answer_type(given: Any) -> AnswerType:
     Raises:
         TypeError: it is not one; the message says why.
     """
-    if isinstance(given, str):
-        raise TypeError(f"answer_type must be a type, such as a pydantic model, not {given!r}.")
+    if isinstance(given, str | Mapping) or inspect.isroutine(given):
+        hint = " A JSON Schema is SamplerConfig(response_format=...)." if isinstance(given, Mapping) else ""
+        raise TypeError(f"answer_type must be a type, such as a pydantic model, not {given!r}.{hint}")
     try:
         hash(given)
     except TypeError:
@@ -125,6 +137,7 @@ def answer_type(given: Any) -> AnswerType:
 def _made(given: Any) -> AnswerType:
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+    from pydantic_core import SchemaError
     from typing_extensions import TypedDict
 
     try:
@@ -136,9 +149,14 @@ def _made(given: Any) -> AnswerType:
             wrapped.__pydantic_config__ = ConfigDict(extra="forbid")
             wrapper = TypeAdapter[Any](wrapped)
             schema = wrapper.json_schema()
-    except (PydanticUserError, PydanticUndefinedAnnotation) as exc:
+    except (PydanticUserError, PydanticUndefinedAnnotation, SchemaError) as exc:
         reason = str(exc).partition("\n")[0]
         raise TypeError(f"answer_type cannot be {given!r}: {reason}") from None
+    if (name := recursive_union(schema.get("$defs", {}))) is not None:
+        raise TypeError(
+            f"answer_type cannot be {given!r}: {name} has a union of types that contain it again, and each of "
+            "them would be tried at each level. Give the union a discriminator: Field(discriminator=...)."
+        )
     return AnswerType(getattr(given, "__name__", None) or str(given), schema, adapter, wrapper)
 
 

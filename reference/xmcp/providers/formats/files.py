@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.errors import ProviderError
 from xmcp.chat.messages import Message
 
 
@@ -28,7 +28,7 @@ class File(NamedTuple):
         """Return the file's text.
 
         Raises:
-            ProviderError: it is not text in UTF-8 (category `content`).
+            ProviderError: it is not text in UTF-8.
         """
         try:
             return b64decode(self.data, validate=True).decode("utf-8")
@@ -40,7 +40,7 @@ def file_of(part: Any, vendor: str) -> File | None:
     """Return the file in a part of a message; `None` if the part is something else.
 
     Raises:
-        ProviderError: its content is not in the message, as where one vendor keeps it under an id (category `content`).
+        ProviderError: its content is not in the message, as where one vendor keeps it under an id.
     """
     if not isinstance(part, Mapping) or part.get("type") != "file":
         return None
@@ -57,7 +57,7 @@ def refuse_files(messages: Sequence[Message], vendor: str) -> None:
     """Refuse a request with a file, for a format that has no way to send one.
 
     Raises:
-        ProviderError: there is a file in one of the messages (category `content`).
+        ProviderError: there is a file in one of the messages.
     """
     for message in messages:
         content = message.get("content")
@@ -69,6 +69,5 @@ def refused(vendor: str, what: str, remedy: str) -> ProviderError:
     """Return the failure of a request with a file that `vendor` does not take."""
     return ProviderError(
         f"The conversation has a file, and {vendor} takes no files {what}. {remedy}.",
-        category=ErrorCategory.CONTENT,
-        provider=vendor,
+        provider=vendor,  # of no category: the next model may take it
     )
