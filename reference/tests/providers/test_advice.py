@@ -96,8 +96,8 @@ async def test_a_server_that_wants_a_key_where_none_was_given_says_so(monkeypatc
         given: Any = stand_in.provider
         provider = OpenAIProvider(base_url=given._base_url)
         try:
-            error = await failure(provider, secret="none")  # what this provider sends in the place of a key
-                assert error.message.endswith("Pass a key as api_key=...")
+            error = await failure(provider, secret="no secret of this provider")
+            assert error.message.endswith("Pass a key as api_key=...")
         finally:
             await provider.aclose()
 
