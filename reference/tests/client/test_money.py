@@ -412,6 +412,13 @@ class TestTheEstimate:
 
 
 class TestTheOption:
+    def test_it_is_not_async(self) -> None:
+        async def price(*_: object) -> float:
+            return 1.0
+
+        with pytest.raises(TypeError, match="price must not be async"):
+            AIClient([], llm_provider=ScriptedModel("ok"), price=price)  # type: ignore[arg-type]
+
     async def test_a_quota_in_dollars_works_without_any_set_up(self, caplog: pytest.LogCaptureFixture) -> None:
         provider: Any = ScriptedModel(then=[_completion()])
         provider.api_url = "https://api.openai.com/v1"

@@ -179,6 +179,17 @@ async def test_a_failure_that_the_reader_was_not_told_of_is_raised() -> None:
             _ = [text async for text in ai.stream_chat("q", []).sse(types={"llm_delta"})]
 
 
+async def test_the_person_reads_no_address_of_a_model() -> None:
+    down = ProviderError("The model at http://10.0.0.7/v1 cannot be reached: check LOCAL_KEY.", category="network")
+    provider = ScriptedModel(down, down)
+    async with AIClient([], llm_provider=provider, fallback_models=["m-2"]) as ai:
+        texts = [text async for text in ai.stream_chat("q", []).sse()]
+    told = [event["error"]["message"] for event in events(texts) if event["type"] in ("retry", "failed")]
+    assert told == [down.ui_message()] * len(told)
+    assert {"retry", "failed"} <= {event["type"] for event in events(texts)}
+    assert "10.0.0.7" not in "".join(texts)
+
+
 async def test_what_nobody_foresaw_is_told_without_its_words_and_raised_for_the_log() -> None:
     class Broken:
         def before_llm(self, state: Any) -> None:

@@ -158,6 +158,8 @@ class LLMRetry(_Event):
     wait_ms: int
     """Milliseconds until the next attempt."""
     error: ErrorInfo
+    ui_message: str = ""
+    """The same for the person at the screen, without internals; it is no part of the JSON."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as the JSON object of spec section 10.2, without a `call_id`."""
@@ -313,6 +315,8 @@ class ChatFailed(_Event):
     """Why, with a code of the registry; of an exception that nobody foresaw only its class."""
     history: list[dict[str, Any]]
     """The conversation up to there; it can be passed to the next chat."""
+    ui_message: str = ""
+    """What happened and what to do, for the person at the screen, if a model failed; it is no part of the JSON."""
 
     def to_json(self, *, history: bool = True) -> dict[str, Any]:
         """Return the event as the JSON object of spec section 10.2; `history=False` leaves the history out."""

@@ -142,6 +142,8 @@ def function_of(*parameters: str) -> Check:
 
 def prices(option: str, value: Any) -> None:
     """Require a function that knows prices, `None`, or the word for the price library."""
+    if inspect.iscoroutinefunction(value):
+        raise TypeError(f"{option} must not be async: what a request costs is known at once.")
     if isinstance(value, str) and value != "library":
         raise ValueError(f"{option} must be 'library', None, or a function of (provider, model, usage), not {value!r}.")
     if value is not None and value != "library":

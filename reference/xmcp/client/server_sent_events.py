@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from xmcp.chat.errors import ProviderError, QuotaExceeded
-from xmcp.chat.events import ChatChunk, ChatFailed, Done, ToolDisplay, ToolRequested
+from xmcp.chat.events import ChatChunk, ChatFailed, Done, LLMRetry, ToolDisplay, ToolRequested
 from xmcp.chat.json_values import encode_json
 from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 
@@ -51,6 +51,9 @@ def server_sent_events(
 def message(event: ChatChunk, history: bool) -> str:
     """Return the message for one event. JSON has no line breaks in its texts, so that it is one line."""
     value = event.to_json(history=history) if isinstance(event, Done | ChatFailed) else event.to_json()
+    if isinstance(event, ChatFailed | LLMRetry) and event.ui_message:
+        # What the error says of a model is for whoever runs the application: addresses, variables, names.
+        value["error"]["message"] = event.ui_message
     return f"event: {event.type}\ndata: {encode_json(value).decode()}\n\n"
 
 

@@ -182,7 +182,9 @@ class Chat:
             # XMCP-CLI-073, also for what an application's own middleware raises.
             with suppress(AttributeError):
                 exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
-            yield ChatFailed(turn=self._turn, error=error_of_chat(exc), history=messages.copied(self.messages))
+            told = exc.ui_message() if isinstance(exc, ProviderError) else ""
+            failed = error_of_chat(exc)
+            yield ChatFailed(turn=self._turn, error=failed, history=messages.copied(self.messages), ui_message=told)
             raise
 
     @property
@@ -277,12 +279,21 @@ class Chat:
             self._text.clear()
             answer = with_vendor_state(messages.assistant_message(completion.text), completion.vendor_state)
             self._aside = [answer, messages.user_message(wanted.complaint(faults))]
-            yield LLMRetry(turn=self._turn, attempt=1, wait_ms=0, error=failure.to_error_info())
+            yield self._retry(1, failure)
 
     async def _tell(self, failure: ProviderError) -> None:
         """Call `on_error` with a failure that ends the chat."""
         hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
         await notify("on_error", hook, self._log, failure.to_error_info(), history, deadline=self._scope.deadline)
+
+    def _retry(self, failures: int, failure: ProviderError) -> LLMRetry:
+        return LLMRetry(
+            turn=self._turn,
+            attempt=failures,
+            wait_ms=0,
+            error=failure.to_error_info(),
+            ui_message=failure.ui_message(),
+        )
 
     async def _ask_models(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask the models in order until one answers; yield its text piece by piece, then its usage.
@@ -296,7 +307,7 @@ class Chat:
                 failures += 1
                 earlier.append(skipped.message)
                 self._scope.telemetry.model_failed(self._turn, skipped)
-                yield LLMRetry(turn=self._turn, attempt=failures, wait_ms=0, error=skipped.to_error_info())
+                yield self._retry(failures, skipped)
             try:
                 async with aclosing(self._attempt(self._settings.models[self._model], catalogue)) as events:
                     async for event in events:
@@ -319,7 +330,7 @@ class Chat:
                 repeated = step == "repeat"
                 # The rest of the chat stays with the next model: this one is likely to fail again.
                 self._model += step == "next"
-                yield LLMRetry(turn=self._turn, attempt=failures, wait_ms=0, error=exc.to_error_info())
+                yield self._retry(failures, exc)
 
     def _skip_too_small(self, catalogue: Catalogue) -> ProviderError | None:
         """Go on to a model that reads a request of this size, if a later one does; return why."""
