@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from xmcp.chat.completions import ToolCall
-from xmcp.chat.errors import _CODES, ErrorCategory, ProviderError
+from xmcp.chat.errors import CONSEQUENCES, ErrorCategory, ProviderError
 from xmcp.chat.events import ChatChunk, Done, LLMRetry, LLMUsage, StopReason, ToolStarted
 from xmcp.chat.messages import Message
 from xmcp.chat.usage import Usage
@@ -274,7 +274,9 @@ def the_first_failure_names_the_chat() -> None:
                     yield event
         except ProviderError as exc:
             if first is not None:
-                exc.category = next(category for category, code in _CODES.items() if code == first.code)
+                exc.category = next(
+                    category for category, follows in CONSEQUENCES.items() if follows.code == first.code
+                )
             raise
 
     Chat._ask = ask
