@@ -112,7 +112,7 @@ async def test_a_history_that_no_model_takes_is_refused() -> None:
             await client.chat("q", [{"role": "tool", "tool_call_id": "x", "content": ""}])
         with pytest.raises(TypeError, match="list of messages"):
             await client.chat("q", "text")  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="query must be a string"):
+        with pytest.raises(TypeError, match="user_query must be a text"):
             await client.chat(None, [])  # type: ignore[arg-type]
 
 

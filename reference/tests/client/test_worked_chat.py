@@ -67,6 +67,8 @@ async def told() -> list[dict[str, Any]]:
             if event["type"] == "llm_delta" and events and events[-1]["type"] == "llm_delta":
                 events[-1]["text"] += event["text"]  # a client can cut the text into pieces as it likes
             elif event["type"] != "usage":
+                if event["type"] == "done":
+                    event["result"]["usage"].pop("reasoning_tokens")  # optional in the schema
                 events.append({name: value for name, value in event.items() if name not in OF_THIS_CLIENT})
     text = json.dumps(events)
     for number in range(3):
