@@ -35,7 +35,7 @@ SHOWN = CALLS | {"llm_delta", "retry", "done", "failed"}
 
 async def ask(request: Request) -> Response:
     """Answer a question of a page. Pages of other sites can send no JSON here without being allowed to."""
-    if request.headers.get("content-type") != "application/json":
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         return PlainTextResponse("Send JSON.", status_code=415)
     try:
         asked = await request.json()

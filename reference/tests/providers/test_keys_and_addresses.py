@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anthropic
@@ -12,6 +13,7 @@ import openai
 import pytest
 from google import genai
 from mistralai.client import Mistral
+from support.growth import is_linear
 
 from xmcp.providers import (
     AnthropicProvider,
@@ -131,3 +133,7 @@ def test_an_address_without_a_host_or_with_a_port_that_is_none_is_refused_at_onc
 ) -> None:
     with pytest.raises(ValueError, match="has no host, or a port that is none"):
         vendor(KEY, url)
+
+
+def test_what_looks_like_many_tokens_is_searched_in_linear_time() -> None:
+    assert is_linear(lambda times: partial(redact, "eyJ-" * (times * 2000)))

@@ -48,7 +48,7 @@ _STATUSES: Final[dict[int, ErrorCategory]] = {
 
 _KEY_LIKE: Final = re.compile(
     r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}|\bAQ\.[\w-]{20,}"
-    r"|\bya29\.[\w.-]{20,}|\beyJ[\w-]{10,}\.[\w.-]+"  # tokens of Google Cloud and of Azure
+    r"|\bya29\.[\w.-]{20,}|(?<![\w-])eyJ[\w-]{10,}\.[\w.-]+"  # tokens of Google Cloud and of Azure
 )
 
 _SHORTEST_KEY: Final = 4

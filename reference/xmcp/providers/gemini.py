@@ -21,6 +21,7 @@ from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
 from xmcp.providers.formats.chat_completions import too_large
 from xmcp.providers.sdk_provider import SDKProvider
+from xmcp.providers.streamed_answers import PAGES, UNCOMPRESSED, bound_errors
 
 if TYPE_CHECKING:
     import httpx2
@@ -42,18 +43,12 @@ MAX_CONTAINERS: Final = 30_000
 """Maximum number of arrays and objects in one event, or in an answer in one piece; brackets in its texts count, too.
 The SDK makes an object of a class of each, in the event loop, which takes about 0.07 ms."""
 
-MAX_ERROR_BYTES: Final = 64 * 1024
-"""What is read of an answer with the status of an error."""
-
 MAX_MODELS: Final = 10_000
 """Maximum number of models that are read of a list."""
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 600.0
 """Maximum wait for the next bytes of an answer. The SDK itself would wait for ever."""
-
-_PAGES: Final = ("text/html", "application/xhtml+xml")
-"""What a web server answers under an address that is not an API's."""
 
 _ATTEMPTS: Final = {"attempts": 3, "initial_delay": 0.5, "max_delay": 8.0, "jitter": 0.25}
 """The SDK retries nothing unless it is told to. These are the retries that other vendors' SDKs do by themselves."""
@@ -189,7 +184,7 @@ class GeminiProvider(SDKProvider["Client"]):
 
         http = httpx2.AsyncClient(
             event_hooks={"request": [_set_timeouts], "response": [_bound]},
-            headers={"Accept-Encoding": "identity"},
+            headers=UNCOMPRESSED,
             # A redirect would take the key along to wherever it leads.
             follow_redirects=False,
             **http_transport.client_options(),
@@ -306,13 +301,11 @@ async def _bound(response: httpx2.Response) -> None:
 
     if (opened := _opened.get()) is not None:
         opened.append(response)
-    if response.status_code != 200:
-        response.headers.pop("content-encoding", None)
-        response.encoding = "utf-8"  # the header may name any codec of Python, such as bz2
-        http_bodies.truncate(response, MAX_ERROR_BYTES)
+    if response.status_code >= 300:
+        await bound_errors(response)
         return
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind in _PAGES:
+    if kind in PAGES:
         raise ProviderError(is_a_page(str(response.url), kind, "Gemini's API"), provider=GeminiProvider.name)
     http_bodies.refuse_compressed(response)
     if kind == "text/event-stream":

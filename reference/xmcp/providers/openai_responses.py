@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from xmcp.chat.completions import Completion
@@ -52,16 +53,10 @@ class OpenAIResponsesProvider(StainlessProvider["AsyncOpenAI"]):
     default_url: ClassVar[str | None] = "https://api.openai.com/v1"
     host: ClassVar[str] = "api.openai.com"
 
-    def __init__(
-        self,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        model: str | None = None,
-        *,
-        client: AsyncOpenAI | None = None,
-    ) -> None:
-        super().__init__(api_key, base_url, model, client=client)
-        self._without_reasoning: set[str] = set()
+    @cached_property
+    def _without_reasoning(self) -> set[str]:
+        """Models that refused to be asked for their reasoning."""
+        return set()
 
     def path(self, client: AsyncOpenAI, model: str) -> str:  # noqa: ARG002 - Azure too takes the model from the body
         """See `StainlessProvider.path`."""

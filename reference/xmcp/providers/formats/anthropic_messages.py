@@ -55,7 +55,7 @@ def write(
 
     Raises:
         AttributeError, KeyError, TypeError: the messages are not of the chat format, or hold what JSON cannot.
-        ProviderError: a file is neither a PDF nor text (category `content`).
+        ProviderError: a file is neither a PDF nor text.
     """
     system, turns, signed = _turns(messages, vendor)
     members: dict[str, Any] = {

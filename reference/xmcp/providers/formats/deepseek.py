@@ -30,7 +30,7 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
 
     Raises:
         TypeError: the messages hold something that JSON cannot.
-        ProviderError: they hold a file (category `content`).
+        ProviderError: they hold a file.
     """
     refuse_files(messages, "DeepSeek")
     if tools.tools or _has_calls(messages):

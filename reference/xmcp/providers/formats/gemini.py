@@ -51,8 +51,8 @@ def request_body(
     """Return the body of a request. It shares parts with the messages and the tools, so it must not be changed.
 
     Raises:
-        ProviderError: a picture is neither a `data:` URL nor one that the vendor could load, or the content of a file
-            is not in the message (category `content`).
+        ProviderError: a picture is neither a `data:` URL nor one that the vendor could load (category `content`), or
+            the content of a file is not in the message.
     """
     declared, generation = _declared(tools), _generation(model)
     texts = [text_of(one) for one in messages if one["role"] in _INSTRUCTIONS]

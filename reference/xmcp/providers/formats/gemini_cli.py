@@ -58,7 +58,7 @@ def prompt(messages: Sequence[Message]) -> bytes:
 
     Raises:
         TypeError: the messages hold something that JSON cannot.
-        ProviderError: they hold a file (category `content`).
+        ProviderError: they hold a file.
     """
     refuse_files(messages, "the Gemini CLI")
     lines = [encode_json(_written(message)) for message in messages[_begin(messages) :]]

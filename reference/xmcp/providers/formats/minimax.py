@@ -33,7 +33,7 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
 
     Raises:
         TypeError: the messages hold something that JSON cannot.
-        ProviderError: they hold a file (category `content`).
+        ProviderError: they hold a file.
     """
     refuse_files(messages, "MiniMax")
     options = replace(sampler, extra_body={"reasoning_split": True, **(sampler.extra_body or {})})
