@@ -33,7 +33,7 @@ async def breakers(request: pytest.FixtureRequest, clock: Clock) -> AsyncIterato
         yield MemoryBreakers(**NUMBERS, clock=clock)
         return
     url, prefix = request.getfixturevalue("redis_url"), request.getfixturevalue("prefix")
-    async with aclosing(RedisBreakers(url, **NUMBERS, prefix=prefix, clock=clock)) as breakers:
+    async with aclosing(RedisBreakers(url, **NUMBERS, prefix=prefix, clock=clock, timeout=300)) as breakers:
         yield breakers
 
 
@@ -340,15 +340,17 @@ class TestInRedis:
         self, redis_url: str, prefix: str
     ) -> None:
         async with (
-            aclosing(RedisBreakers(redis_url, threshold=2, prefix=prefix)) as one,
-            aclosing(RedisBreakers(redis_url, threshold=2, prefix=prefix)) as other,
+            aclosing(RedisBreakers(redis_url, threshold=2, prefix=prefix, timeout=300)) as one,
+            aclosing(RedisBreakers(redis_url, threshold=2, prefix=prefix, timeout=300)) as other,
         ):
             calls = [(store, await admitted(store)) for _ in range(3) for store in (one, other)]
             assert {await store.record("s", call, "lost") for store, call in calls} == {"closed"}
             assert await other.record("s", await admitted(one), "lost") == "open"
 
     async def test_the_time_is_that_of_redis(self, redis_url: str, prefix: str) -> None:
-        async with aclosing(RedisBreakers(redis_url, threshold=1, reset_after=0.05, prefix=prefix)) as breakers:
+        async with aclosing(
+            RedisBreakers(redis_url, threshold=1, reset_after=0.05, prefix=prefix, timeout=300)
+        ) as breakers:
             await breakers.record("s", await admitted(breakers), "failed")
             refused = await breakers.admit("s")
             assert isinstance(refused, Refused)
@@ -358,7 +360,7 @@ class TestInRedis:
 
     async def test_the_state_expires_a_day_after_it_could_last_decide(self, redis_url: str, prefix: str) -> None:
         async with (
-            aclosing(RedisBreakers(redis_url, threshold=1, reset_after=100, prefix=prefix)) as breakers,
+            aclosing(RedisBreakers(redis_url, threshold=1, reset_after=100, prefix=prefix, timeout=300)) as breakers,
             redis.asyncio.Redis.from_url(redis_url) as raw,
         ):
             call = await admitted(breakers)
@@ -371,7 +373,7 @@ class TestInRedis:
         self, redis_url: str, prefix: str
     ) -> None:
         async with (
-            aclosing(RedisBreakers(redis_url, threshold=1, prefix=prefix)) as breakers,
+            aclosing(RedisBreakers(redis_url, threshold=1, prefix=prefix, timeout=300)) as breakers,
             redis.asyncio.Redis.from_url(redis_url) as raw,
         ):
             late = await admitted(breakers)
@@ -383,7 +385,7 @@ class TestInRedis:
 
     async def test_scripts_that_redis_forgot_are_sent_again(self, redis_url: str, prefix: str) -> None:
         async with (
-            aclosing(RedisBreakers(redis_url, threshold=1, prefix=prefix)) as breakers,
+            aclosing(RedisBreakers(redis_url, threshold=1, prefix=prefix, timeout=300)) as breakers,
             redis.asyncio.Redis.from_url(redis_url) as raw,
         ):
             call = await admitted(breakers)
@@ -392,7 +394,7 @@ class TestInRedis:
 
     async def test_a_client_of_the_callers_may_decode(self, redis_url: str, prefix: str) -> None:
         async with redis.asyncio.Redis.from_url(redis_url, decode_responses=True) as client:
-            breakers = RedisBreakers(threshold=1, client=client, prefix=prefix)
+            breakers = RedisBreakers(threshold=1, client=client, prefix=prefix, timeout=300)
             assert await breakers.record("s", await admitted(breakers), "failed") == "open"
             assert isinstance(await breakers.admit("s"), Refused)
 
@@ -410,7 +412,7 @@ class TestInRedis:
     ) -> None:
         async with (
             aclosing(RedisBreakers(road.url, threshold=3, prefix=prefix)) as breakers,
-            aclosing(RedisBreakers(redis_url, threshold=3, prefix=prefix)) as beside,
+            aclosing(RedisBreakers(redis_url, threshold=3, prefix=prefix, timeout=300)) as beside,
         ):
             calls = [await admitted(breakers) for _ in range(3)]
             road.lose_answer = True

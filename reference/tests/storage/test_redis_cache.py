@@ -15,10 +15,13 @@ import redis.asyncio
 
 from xmcp.storage import Cache, CacheError, CacheStatistics, RedisCache, StoreError
 
+PATIENT = 300.0
+"""The limit of operations in tests of anything else than the limit: a busy machine stops a process for a second."""
+
 
 @pytest.fixture
 async def cache(redis_url: str, prefix: str) -> AsyncIterator[RedisCache]:
-    async with aclosing(RedisCache(redis_url, prefix=prefix)) as cache:
+    async with aclosing(RedisCache(redis_url, prefix=prefix, timeout=PATIENT)) as cache:
         yield cache
 
 
@@ -39,9 +42,9 @@ class TestValues:
 
     async def test_two_caches_of_one_prefix_share_and_of_two_do_not(self, redis_url: str, prefix: str) -> None:
         async with (
-            aclosing(RedisCache(redis_url, prefix=prefix + "1:")) as one,
-            aclosing(RedisCache(redis_url, prefix=prefix + "1:")) as same,
-            aclosing(RedisCache(redis_url, prefix=prefix + "2:")) as other,
+            aclosing(RedisCache(redis_url, prefix=prefix + "1:", timeout=PATIENT)) as one,
+            aclosing(RedisCache(redis_url, prefix=prefix + "1:", timeout=PATIENT)) as same,
+            aclosing(RedisCache(redis_url, prefix=prefix + "2:", timeout=PATIENT)) as other,
         ):
             await one.set("k", "v")
             assert await same.get("k") == "v"
@@ -61,7 +64,7 @@ class TestValues:
     async def test_a_client_of_the_callers_may_decode_or_not_and_stays_open(self, redis_url: str, prefix: str) -> None:
         for decodes in (True, False):
             async with redis.asyncio.Redis.from_url(redis_url, decode_responses=decodes) as client:
-                cache = RedisCache(client=client, prefix=prefix)
+                cache = RedisCache(client=client, prefix=prefix, timeout=PATIENT)
                 await cache.set("k", "é")
                 assert await cache.get("k") == "é"
                 pool = client.connection_pool
@@ -69,7 +72,7 @@ class TestValues:
                 assert pool._available_connections[0].is_connected
 
     async def test_closing_leaves_no_connection_and_may_be_done_twice(self, redis_url: str) -> None:
-        cache = RedisCache(redis_url)
+        cache = RedisCache(redis_url, timeout=PATIENT)
         await cache.get("k")
         (connection,) = cache._redis.client.connection_pool._available_connections
         await cache.aclose()
@@ -89,8 +92,8 @@ class TestClear:
     ) -> None:
         odd, near = f"{prefix}[a]*?\\:", f"{prefix}a!!/:"
         async with (
-            aclosing(RedisCache(redis_url, prefix=odd)) as cache,
-            aclosing(RedisCache(redis_url, prefix=near)) as other,
+            aclosing(RedisCache(redis_url, prefix=odd, timeout=PATIENT)) as cache,
+            aclosing(RedisCache(redis_url, prefix=near, timeout=PATIENT)) as other,
         ):
             for number in range(1500):
                 await cache.set(f"t1*:{number}", "v")
