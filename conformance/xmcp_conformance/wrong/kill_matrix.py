@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 from unittest.mock import patch
@@ -16,7 +16,7 @@ from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.profiles.server.peers import InMemoryPeer, Peer
 
 from .registry import server_mutants
-from .servers.conditional import CONDITIONS, Conditional, Watched
+from .servers.conditional import CONDITIONS, Condition, Conditional, Watched, WrongAnswers
 from .servers.direct_session import direct_connect
 from .servers.miniature import Miniature
 
@@ -52,7 +52,8 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
 
     Conditions under which the mutant gives the same wrong answers are one run of the suite, if that finds it: the suite
     makes calls again whose answer was wrong, and one of the conditions can hold then and the other one not. Those under
-    which it gives no wrong answer need no run: the right server has been judged.
+    which it gives no wrong answer need no run: the right server has been judged. Where some tools give all of the wrong
+    answers, they are called alone first, as with `--include`, which is nearly always enough to find it.
     """
     mutant = server_mutants()[requirement]
     reached = await _wrong_answers(mutant, options)
@@ -60,13 +61,15 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
     tried = []
     for name, condition in CONDITIONS.items():
         wrong = reached[name]
-        if not wrong:
+        if not wrong.answers:
             tried.append(Tried(requirement, name, "not reached"))
             continue
-        if wrong not in known or not known[wrong][0]:
-            server = Conditional(mutant(), condition)
-            known[wrong] = await reported(server, options, direct=True), bool(server.differed)
-        found, was_wrong = known[wrong]
+        key = frozenset(wrong.answers)
+        if key not in known or not known[key][0]:
+            known[key] = await _found(mutant, condition, options, wrong.tools)
+            if wrong.tools and known[key] != ((requirement,), True):
+                known[key] = await _found(mutant, condition, options, ())
+        found, was_wrong = known[key]
         verdict: Verdict = "killed" if found == (requirement,) else "collateral" if found else "survived"
         if not was_wrong:  # a mutant that remembers would have been wrong after other answers than it gave
             verdict = "not reached"
@@ -74,12 +77,21 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
     return tried
 
 
-async def _wrong_answers(mutant: type[Miniature], options: Options) -> dict[str, frozenset[int]]:
+async def _found(
+    mutant: type[Miniature], condition: Condition, options: Options, tools: Iterable[str]
+) -> tuple[tuple[str, ...], bool]:
+    """Return what a run reports that calls some tools, or all if none is named, and whether an answer was wrong."""
+    server = Conditional(mutant(), condition)
+    found = await reported(server, replace(options, include=tuple(sorted(tools))), direct=True)
+    return found, bool(server.differed)
+
+
+async def _wrong_answers(mutant: type[Miniature], options: Options) -> dict[str, WrongAnswers]:
     """Return for each condition which answers of a run would be wrong, were the run that of the right server."""
-    found: dict[str, set[int]] = {name: set() for name in CONDITIONS}
+    found = {name: WrongAnswers() for name in CONDITIONS}
     server = Watched(mutant(), found)
     await reported(server, options, direct=True)
-    return {name: frozenset(answers) for name, answers in found.items()}
+    return found
 
 
 @contextmanager

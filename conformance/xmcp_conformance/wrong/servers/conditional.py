@@ -241,10 +241,28 @@ class Conditional(Miniature):
         )
 
 
+@dataclass(slots=True)
+class WrongAnswers:
+    """Which answers of a run are wrong, by their numbers.
+
+    `tools` are those that gave them; none where an announcement or a listing is wrong, which no tool gives alone.
+    """
+
+    answers: set[int] = field(default_factory=set)
+    tools: set[str] = field(default_factory=set)
+    beyond_tools: bool = False
+
+    def add(self, number: int, occasion: Occasion) -> None:
+        """Take one more into account."""
+        self.answers.add(number)
+        self.beyond_tools |= occasion.kind in ("listing", "announcement")
+        self.tools = set() if self.beyond_tools else {*self.tools, occasion.tool}
+
+
 class Watched(Conditional):
     """Answers rightly, and notes under which conditions the mutant would have answered otherwise."""
 
-    def __init__(self, mutant: Miniature, found: dict[str, set[int]]) -> None:
+    def __init__(self, mutant: Miniature, found: dict[str, WrongAnswers]) -> None:
         super().__init__(mutant, lambda _: True)
         self._found = found
 
@@ -255,7 +273,7 @@ class Watched(Conditional):
         if len(self.differed) > before:
             for name, holds in CONDITIONS.items():
                 if holds(occasion):
-                    self._found[name].add(self._answers)
+                    self._found[name].add(self._answers, occasion)
         return right()
 
 
