@@ -75,6 +75,8 @@ async def test_the_answer_is_asked_for_by_schema_and_comes_as_a_value_beside_the
         (Report | Day, '{"value": {"when": "2026-11-29"}}', Day(date(2026, 11, 29))),
         (Report, f"```json\n{GOOD}\n```", VALUE),
         (Report, f"Here it is:\n\n```\n{GOOD}\n```\nGood luck!", VALUE),
+        (Report, f"Here it is:\r\n```json\r\n{GOOD}\r\n```\r\n", VALUE),
+        (Report, f"```JSON \n{GOOD}\n```", VALUE),
         (str, '{"value": "use\\n```\\nx\\n```\\n"}', "use\n```\nx\n```\n"),
         (float, " 3 ", 3.0),
     ],

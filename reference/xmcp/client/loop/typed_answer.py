@@ -104,7 +104,7 @@ class AnswerType:
         )
 
 
-_FENCE_BEGINS: Final = re.compile(r"```(?:json)?[ \t]*(?=\n)")
+_FENCE_BEGINS: Final = re.compile(r"```(?:json)?[ \t\r]*(?=\n)", re.IGNORECASE)
 _FENCE_ENDS: Final = re.compile(r"\n[ \t]*```")
 
 
