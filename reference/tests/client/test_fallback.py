@@ -60,8 +60,13 @@ def test_a_broken_answer_is_asked_for_once_more_and_then_the_next_model(
 
 def test_the_guide_shows_the_table_that_decides() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "guides" / "models.md").read_text(encoding="utf-8")
-    rows = [f"| `{category}` | `{one.then}` | {one.ui_message} |" for category, one in CONSEQUENCES.items()]
-    assert "\n".join(("| category | then | `ui_message()` |", "|---|---|---|", *rows, "")) in guide
+    rows = []
+    for category, one in CONSEQUENCES.items():
+        told = ProviderError("m", category=category).to_error_info()
+        cells = [f"`{cell}`" for cell in (category, told.code, told.category, one.then)]
+        rows.append(f"| {' | '.join(cells)} | {one.ui_message} |")
+    head = ("| category | code | category of the code | then | `ui_message()` |", "|---|---|---|---|---|")
+    assert "\n".join((*head, *rows, "")) in guide
 
 
 def test_only_content_that_was_refused_stops_the_chat_and_only_a_broken_answer_is_asked_for_again() -> None:

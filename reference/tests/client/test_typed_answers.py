@@ -199,6 +199,8 @@ async def test_what_is_told_of_many_faults_is_bounded(number: int, faults: int, 
     assert len(caught.value.faults) == faults
     assert caught.value.faults[-1].startswith(last)
     assert len(caught.value.message) < 1000
+    assert "does not have the form" in caught.value.ui_message()
+    assert "try again" not in caught.value.ui_message()
 
 
 async def test_without_a_type_there_is_no_value() -> None:

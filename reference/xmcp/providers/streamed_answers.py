@@ -83,7 +83,7 @@ class StreamingProvider(SDKProvider[ClientT]):
         Raises:
             TypeError, ValueError, KeyError, AttributeError: the messages hold something that JSON cannot, or lack a
                 member.
-            ProviderError: they hold a file that the vendor does not take (category `content`).
+            ProviderError: they hold a file that the vendor does not take.
         """
 
     @abstractmethod
