@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from xmcp.chat.events import ChatChunk, LLMUsage
+from xmcp.chat.messages import copied
 from xmcp.client.server_sent_events import KEEP_ALIVE_SECONDS, server_sent_events
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class ChatStream(EventStream):
         It includes a turn that was cancelled: each call without a result is answered with the error `CANCELLED`. The
         text of an answer that was cut off is an assistant message.
         """
-        return [dict(message) for message in self._given] if self.chat is None else self.chat.history
+        return copied(self._given) if self.chat is None else self.chat.history
 
     def unreported(self) -> list[LLMUsage]:
         """Return, once, the usage of requests that were cut off when the chat ended, which no event reported."""

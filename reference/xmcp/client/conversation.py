@@ -131,7 +131,7 @@ class Conversation:
         keep_traces: int = 100,
     ) -> None:
         self._ai = ai
-        self._history = [dict(one) for one in history]
+        self._history = messages.copied(history)
         if wrong := messages.problem(self._history):
             raise ValueError(f"The history cannot be continued: {wrong}. Pass the history that chat() returned.")
         if system is not None:
@@ -146,10 +146,14 @@ class Conversation:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """A copy of the messages so far, valid for every vendor at any time, even while a chat runs."""
+        """The messages so far, valid for every vendor at any time, even while a chat runs.
+
+        They are copies down to the last part, which the application may change; texts are shared, so that pictures and
+        files cost nothing.
+        """
         if self._running is not None and self._running.stream is not None:
             return self._running.stream.history
-        return [dict(one) for one in self._history]
+        return messages.copied(self._history)
 
     @property
     def usage(self) -> ChatUsage:
