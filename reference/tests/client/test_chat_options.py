@@ -268,6 +268,7 @@ def test_the_client_without_await_hands_the_options_on() -> None:
         ({"modle": "x"}, TypeError, "chat() has no option 'modle'. Did you mean 'model'?"),
         ({"tenant": "x"}, TypeError, "Did you mean 'tenant_id'?"),
         ({"model": 7}, TypeError, "model has 7; it takes names of models, or pairs (provider, model)"),
+        ({"model": ""}, ValueError, "model has an empty text as the name of a model: leave it out"),
         ({"model": ("NoProvider", "m")}, ValueError, "model names the provider 'NoProvider'; there are"),
         ({"system": ["x"]}, TypeError, "system must be a text, not ['x']"),
         ({"tools": "read"}, TypeError, "tools must be a list of names, such as ['read'], or a function of (name)"),

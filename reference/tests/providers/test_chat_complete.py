@@ -183,7 +183,7 @@ async def test_a_method_that_needs_a_model_says_so() -> None:
 def test_attributes_of_a_provider_are_taken_where_there_are_any() -> None:
     plain: Any = Plain(said(""))
     assert vars(ChatCompleteAdapter(plain)) == {
-        "_asked": plain,
+        "asked": plain,
         "name": "Plain",
         "supports_tools": True,
         "max_context_tokens": None,

@@ -90,7 +90,8 @@ class AIClient:
         llm_provider: A provider to use instead of the built-in one, or an object that has only `chat_complete`.
         llm_model: Model to ask for; `None` leaves it to the provider.
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
-            name of its class) and a name. The chat then stays with the model that answered.
+            name of its class) and a name. The chat then stays with the model that answered. A model that is there twice
+            is asked once.
         sampler: How models are to write their answers (temperature, most tokens, ...); a chat can set more.
         max_turns: Maximum number of answers of the model in one chat.
         max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is

@@ -61,17 +61,17 @@ class ChatCompleteAdapter:
     """An `LLMProvider` that asks a `ChatComplete`. Each answer comes in one piece."""
 
     def __init__(self, asked: ChatComplete) -> None:
-        self._asked = asked
+        self.asked = asked
         self.name = str(getattr(asked, "name", None) or type(asked).__name__)
         self.supports_tools = bool(getattr(asked, "supports_tools", True))
         self.max_context_tokens: int | None = getattr(asked, "max_context_tokens", None)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
         """Ask the model once (see `LLMProvider`)."""
-        model = request.model or getattr(self._asked, "model", None)
+        model = request.model or getattr(self.asked, "model", None)
         arguments = self._arguments(request, model)
         try:
-            answer = await self._asked.chat_complete(**arguments)
+            answer = await self.asked.chat_complete(**arguments)
         except ProviderError:
             raise
         except Exception as exc:
@@ -82,7 +82,7 @@ class ChatCompleteAdapter:
         yield completion
 
     def _arguments(self, request: ModelRequest, model: str | None) -> dict[str, Any]:
-        signature = inspect.signature(self._asked.chat_complete)
+        signature = inspect.signature(self.asked.chat_complete)
         any_name = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
         options = chat_completions.options(request.sampler, request.tools)
         arguments = {
