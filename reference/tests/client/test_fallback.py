@@ -47,11 +47,11 @@ def test_what_is_no_model_is_refused_in_words(fallbacks: Any, error: type[Except
 
 @pytest.mark.parametrize(("name", "error"), [("", ValueError), (7, TypeError)])
 async def test_an_empty_name_is_refused_wherever_a_model_is_named(name: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="llm_model has .* as the name of a model"):
+    with pytest.raises(error, match=r"llm_model has .* as the name of a model"):
         AIClient([], llm_provider=FIRST, llm_model=name)
     async with AIClient([], llm_provider=FIRST) as ai:
         for model in (name, (OTHER, name)) if name == "" else ((OTHER, name),):
-            with pytest.raises(error, match="model has .* as the name of a model"):
+            with pytest.raises(error, match=r"model has .* as the name of a model"):
                 ai.stream_chat("q", [], model=model)
 
 

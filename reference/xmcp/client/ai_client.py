@@ -12,7 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal, Self, Unpack
 
-from xmcp.chat import client_made_errors, messages
+from xmcp.chat import client_made_errors, messages, user_input
 from xmcp.chat.arguments import of_application
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
@@ -31,6 +31,7 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_options import ChatOptions, ToolSubset, check, settings_of, wants
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
@@ -486,7 +487,8 @@ class AIClient:
             raise ValueError(_NO_HISTORY)
         if isinstance(history, str | bytes) or not isinstance(history, Sequence):
             raise TypeError(f"history must be a list of messages, not {type(history).__name__}.")
-        query = content_of(user_query)
+        size = user_input.check(user_query)
+        query = user_query if isinstance(user_query, str) else tuple(user_query)
         tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
         check("stream_chat()", options, "tenant_id", "session_id")
         settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
@@ -494,7 +496,7 @@ class AIClient:
         metadata = object_as_json(options.get("metadata") or {})
         context = ChatContext(uuid.uuid4().hex, tenant, session, metadata=metadata)
         stream = ChatStream(history, context.chat_id)
-        stream.attach(self._stream(query, history, settings, tools, context, weakref.ref(stream)))
+        stream.attach(self._stream(query, size, history, settings, tools, context, weakref.ref(stream)))
         return stream
 
     def estimate_tokens(
@@ -525,7 +527,8 @@ class AIClient:
 
     async def _stream(
         self,
-        query: str | list[dict[str, Any]],
+        query: UserInput,
+        size: int,
         history: Sequence[Message],
         settings: ChatSettings,
         tools: ToolSubset | None,
@@ -546,7 +549,8 @@ class AIClient:
         self._running[id(history)] = stream
         try:
             with ChatServers(self._servers, context) as servers:
-                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, query)
+                content = await in_worker_if_large(size, content_of, query)
+                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, content)
                 if (own := stream()) is not None:
                     own.chat = chat
                     del own

@@ -433,9 +433,7 @@ class ProviderContract:
     # ---- failures
 
     @_with_vendor("refusals")
-    @pytest.mark.parametrize(
-        "category", [one for one in ErrorCategory if one not in _NOT_BY_CATEGORY]
-    )
+    @pytest.mark.parametrize("category", [one for one in ErrorCategory if one not in _NOT_BY_CATEGORY])
     async def test_a_refusal_has_its_category(self, vendor: Vendor, category: ErrorCategory) -> None:
         vendor.answers(Refusal(category))
         assert (await _failure(vendor)).category is category
