@@ -7,6 +7,7 @@ import logging
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -31,6 +32,7 @@ from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
 from xmcp.client import AIClient, FilePart, ImagePart, SyncAIClient, TenantQuotas, TextPart
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.loop import library_prices
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.library_prices import MAX_MODELS, MAX_NAME, LibraryPrices
 from xmcp.providers import (
@@ -210,6 +212,29 @@ def test_a_client_of_a_model_that_nobody_bills_does_not_load_the_library() -> No
     answer, *loaded = done.stdout.split()
     assert answer == "ok"
     assert "genai_prices" not in loaded
+
+
+async def test_it_is_loaded_beside_the_event_loop_also_for_a_model_of_one_chat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[int] = []
+
+    def noting() -> Any:
+        threads.append(threading.get_ident())
+        return get_snapshot()
+
+    monkeypatch.setattr(library_prices, "_snapshot", noting)
+    paid: Any = ScriptedModel(then=Completion("ok", usage=Usage(1_000, 10), model="gpt-4o"))
+    async with ask(ScriptedModel("ok")) as ai:
+        await ai.chat("q", [])
+        assert threads == []
+        paid.api_url = "https://api.openai.com/v1"
+        for _ in range(2):
+            result = await ai.chat("q", [], model=(paid, None))
+            assert result["usage"]["cost_usd"]
+    first, *later = threads
+    assert first != threading.get_ident()
+    assert set(later) == {threading.get_ident()}, "it is loaded once"
 
 
 async def test_without_the_library_chats_work(

@@ -40,7 +40,7 @@ from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
-from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.fallback import Fallback, Model
 from xmcp.client.loop.library_prices import LibraryPrices, billed_url
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
@@ -306,7 +306,7 @@ class AIClient:
         self._entered = True
         # Calls of an earlier event loop that was stopped may never have given their slots back.
         self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
-        loading = asyncio.create_task(self._load_prices(), name="xmcp prices")
+        loading = asyncio.create_task(self._load_prices(self._settings), name="xmcp prices")
         try:
             await self._servers.open()
             await loading
@@ -333,12 +333,13 @@ class AIClient:
     def _has_prices(self) -> bool:
         """Whether the cost of any request can be known."""
         if isinstance(self._settings.price, LibraryPrices):
-            return any(billed_url(model.provider) is not None for model in self._settings.models)
+            return _are_billed(self._settings.models)
         return self._settings.price is not None
 
-    async def _load_prices(self) -> None:
-        if isinstance(self._settings.price, LibraryPrices) and self._has_prices:
-            await self._settings.price.load()
+    async def _load_prices(self, settings: ChatSettings) -> None:
+        """Load the prices of models that have any, once; a chat can ask another vendor than its client."""
+        if isinstance(settings.price, LibraryPrices) and not settings.price.loaded and _are_billed(settings.models):
+            await settings.price.load()
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
@@ -551,6 +552,7 @@ class AIClient:
         self._running[id(history)] = stream
         try:
             with ChatServers(self._servers, context) as servers:
+                await self._load_prices(settings)
                 content = await in_worker_if_large(size, content_of, query)
                 chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, content)
                 if (own := stream()) is not None:
@@ -599,6 +601,11 @@ class AIClient:
 
     def _openai_tool(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
         return offered(entry, siblings, hidden(self._params, entry))
+
+
+def _are_billed(models: Sequence[Model]) -> bool:
+    """Return whether the price library can know what a request to one of the models costs."""
+    return any(billed_url(model.provider) is not None for model in models)
 
 
 def _breakers(options: ClientOptions) -> BreakerStore | None:
