@@ -11,6 +11,9 @@ ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high"]
 ToolChoice: TypeAlias = "Literal['auto', 'none', 'required'] | str"
 """`auto`: the model decides; `none`: no call; `required`: at least one call; else the name of the tool to call."""
 
+NOT_A_NAME: Final = ("auto", "none", "required")
+"""The values of `tool_choice` that are no names of tools."""
+
 _EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 
 
