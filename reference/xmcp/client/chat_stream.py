@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from xmcp.chat.events import ChatChunk, LLMUsage
 from xmcp.chat.messages import copied
 from xmcp.client.server_sent_events import KEEP_ALIVE_SECONDS, server_sent_events
+from xmcp.option_names import checking_options
 
 if TYPE_CHECKING:
     from xmcp.chat.messages import Message
@@ -45,6 +46,7 @@ class EventStream(_Generator[ChatChunk]):
         """Set the generator that the events come from."""
         self._events = events
 
+    @checking_options("sse()")
     def sse(
         self,
         *,

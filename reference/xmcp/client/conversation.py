@@ -28,6 +28,7 @@ from xmcp.client.chat_options import ChatOptions, check
 from xmcp.client.chat_stream import ChatStream, EventStream
 from xmcp.client.hooks.middleware import IdLike, named
 from xmcp.client.loop import usage as accounting
+from xmcp.option_names import checking_options
 from xmcp.wire import DisplayEnvelope
 
 FORMAT: Final = "xmcp-conversation"
@@ -119,6 +120,7 @@ class Conversation:
         ValueError: a history that no model would accept, or two system messages.
     """
 
+    @checking_options()
     def __init__(
         self,
         ai: AIClient,

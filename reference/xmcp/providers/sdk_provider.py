@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
+from xmcp.option_names import checking_options
 from xmcp.providers.errors import is_unknown_model, quotes_a_header, redact
 
 ClientT = TypeVar("ClientT")
@@ -67,6 +68,7 @@ class SDKProvider(ABC, Generic[ClientT]):
     supports_tools = True
     max_context_tokens: int | None = None
 
+    @checking_options()
     def __init__(
         self,
         api_key: str | None = None,
