@@ -15,7 +15,7 @@ REFUSALS = {
     401: ErrorCategory.AUTH,
     402: ErrorCategory.BALANCE,
     403: ErrorCategory.QUOTA,
-    404: ErrorCategory.UNKNOWN,
+    404: ErrorCategory.MODEL,
     413: ErrorCategory.CONTEXT,
     422: ErrorCategory.CONTENT,
     429: ErrorCategory.RATE_LIMIT,

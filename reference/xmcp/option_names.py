@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
+_R = TypeVar("_R")
 _S = TypeVar("_S")
 
 
@@ -26,18 +27,28 @@ def refuse_unknown(owner: str, given: Iterable[str], known: Iterable[str]) -> No
 
 
 def checking_options(
-    owner: str,
-) -> Callable[[Callable[Concatenate[_S, _P], None]], Callable[Concatenate[_S, _P], None]]:
-    """Return a decorator for the constructor of `owner` that refuses options which are no parameters of it."""
+    owner: str | None = None,
+) -> Callable[[Callable[Concatenate[_S, _P], _R]], Callable[Concatenate[_S, _P], _R]]:
+    """Return a decorator for a method that refuses options which are no parameters of it.
 
-    def decorate(init: Callable[Concatenate[_S, _P], None]) -> Callable[Concatenate[_S, _P], None]:
-        known = inspect.signature(init).parameters
+    `owner` is what messages name; `None`: the class of the object, for constructors that subclasses share.
+    """
 
-        @wraps(init)
-        def checked(self: _S, /, *args: _P.args, **options: _P.kwargs) -> None:
-            refuse_unknown(owner, options, known)
-            init(self, *args, **options)
+    def decorate(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[_S, _P], _R]:
+        known = [name for name in inspect.signature(method).parameters if name != "self"]
+
+        @wraps(method)
+        def checked(self: _S, /, *args: _P.args, **options: _P.kwargs) -> _R:
+            refuse_unknown(owner or type(self).__name__, options, known)
+            return method(self, *args, **options)
 
         return checked
 
     return decorate
+
+
+def checking_fields(made: type[_S]) -> type[_S]:
+    """Decorate a dataclass, whose constructor is generated, as `checking_options` does a constructor."""
+    changed: Any = made
+    changed.__init__ = checking_options()(changed.__init__)
+    return made

@@ -197,6 +197,22 @@ async def test_a_tool_of_a_server_that_cannot_be_reached_is_a_warning() -> None:
     assert tools_of(model.requests[0]) == ["up__read"]
 
 
+@pytest.mark.parametrize("tools", [["read"], [], lambda name: name == "read"], ids=["list", "none", "function"])
+async def test_a_tool_that_must_be_called_and_is_left_out_is_refused_before_anything_is_sent(tools: Any) -> None:
+    model, must = ScriptedModel("a"), SamplerConfig(tool_choice="write")
+    async with AIClient([two()], llm_provider=model, sampler=must) as ai:
+        with pytest.raises(
+            ValueError, match=r"tool_choice names the tool 'write', which tools=\.\.\. leaves out: add it"
+        ):
+            ai.stream_chat("q", [], tools=tools)
+        with pytest.raises(ValueError, match="tool_choice names the tool 'write'"):
+            ai.estimate_tokens("q", tools=tools)
+        await ai.chat("q", [], tools=tools, sampler=SamplerConfig(tool_choice="auto"))
+        await ai.chat("q", [], tools=["write"])
+        await ai.chat("q", [])
+    assert [request.sampler.tool_choice for request in model.requests] == ["auto", "write", "write"]
+
+
 # ---- the limit of turns, and data of the application
 
 
@@ -268,6 +284,7 @@ def test_the_client_without_await_hands_the_options_on() -> None:
         ({"modle": "x"}, TypeError, "chat() has no option 'modle'. Did you mean 'model'?"),
         ({"tenant": "x"}, TypeError, "Did you mean 'tenant_id'?"),
         ({"model": 7}, TypeError, "model has 7; it takes names of models, or pairs (provider, model)"),
+        ({"model": ""}, ValueError, "model has an empty text as the name of a model: leave it out"),
         ({"model": ("NoProvider", "m")}, ValueError, "model names the provider 'NoProvider'; there are"),
         ({"system": ["x"]}, TypeError, "system must be a text, not ['x']"),
         ({"tools": "read"}, TypeError, "tools must be a list of names, such as ['read'], or a function of (name)"),

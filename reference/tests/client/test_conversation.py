@@ -306,6 +306,23 @@ async def test_the_history_belongs_to_the_conversation() -> None:
     assert [message["content"] for message in conversation.history] == ["before", "q", "yes"]
 
 
+async def test_no_part_of_the_history_is_shared_with_the_application() -> None:
+    given_history: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "before"}]}]
+    async with client(CALL_ADD, peer=Peer()) as ai:
+        conversation = Conversation(ai, history=given_history)
+        unread = ai.stream_chat("q", given_history)
+        for shown in (conversation.history, unread.history):
+            shown[0]["content"][0]["text"] = "changed"
+        assert given_history[0]["content"][0]["text"] == "before"
+        given_history[0]["content"][0]["text"] = "changed"
+        reply = await conversation.chat("q", max_turns=1)
+        for shown in (reply["history"], conversation.history):
+            shown[2]["tool_calls"][0]["function"]["name"] = "changed"
+    first, _, call, _ = conversation.history
+    assert first["content"][0]["text"] == "before"
+    assert call["tool_calls"][0]["function"]["name"] == "add"
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

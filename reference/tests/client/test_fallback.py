@@ -35,11 +35,43 @@ def test_the_chain_is_made_of_names_providers_and_classes(monkeypatch: pytest.Mo
         ([(3, "m")], TypeError, "The provider in fallback_models must be a provider"),
         ([(OpenAIProvider, "m")], TypeError, r"pass OpenAIProvider\(...\)"),
         ([("Gpt", "m")], ValueError, "there are .*OpenAIProvider"),
+        (["a", " "], ValueError, "fallback_models has an empty text as the name of a model: leave it out"),
+        ([(OTHER, "")], ValueError, "fallback_models has an empty text"),
+        ([(OTHER, 7)], TypeError, "fallback_models has 7 as the name of a model: give a text"),
     ],
 )
 def test_what_is_no_model_is_refused_in_words(fallbacks: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         fallback.chain(FIRST, None, fallbacks)
+
+
+@pytest.mark.parametrize(("name", "error"), [("", ValueError), (7, TypeError)])
+async def test_an_empty_name_is_refused_wherever_a_model_is_named(name: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"llm_model has .* as the name of a model"):
+        AIClient([], llm_provider=FIRST, llm_model=name)
+    async with AIClient([], llm_provider=FIRST) as ai:
+        for model in (name, (OTHER, name)) if name == "" else ((OTHER, name),):
+            with pytest.raises(error, match=r"model has .* as the name of a model"):
+                ai.stream_chat("q", [], model=model)
+
+
+class OneMethod:
+    model = "m-1"
+
+    async def chat_complete(self, **_: Any) -> Any:
+        raise AssertionError("it is not asked")
+
+
+def test_a_model_that_is_there_twice_is_asked_once() -> None:
+    asked = OneMethod()
+    chain = fallback.chain(asked, None, [(asked, None), (asked, "m-1"), (asked, "m-2"), "m-2", (OneMethod(), "m-1")])
+    assert [one.name for one in chain] == [None, "m-2", "m-1"]
+    assert [one.name for one in fallback.first(chain, (asked, "m-2"), fallback.made)] == ["m-2", "m-1"]
+    assert fallback.chain(FIRST, "a", ["b", "a", (FIRST, "b"), (OTHER, "a")]) == (
+        Model(FIRST, "a"),
+        Model(FIRST, "b"),
+        Model(OTHER, "a"),
+    )
 
 
 @pytest.mark.parametrize("category", list(ErrorCategory))
@@ -60,8 +92,13 @@ def test_a_broken_answer_is_asked_for_once_more_and_then_the_next_model(
 
 def test_the_guide_shows_the_table_that_decides() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "guides" / "models.md").read_text(encoding="utf-8")
-    rows = [f"| `{category}` | `{one.then}` | {one.ui_message} |" for category, one in CONSEQUENCES.items()]
-    assert "\n".join(("| category | then | `ui_message()` |", "|---|---|---|", *rows, "")) in guide
+    rows = []
+    for category, one in CONSEQUENCES.items():
+        told = ProviderError("m", category=category).to_error_info()
+        cells = [f"`{cell}`" for cell in (category, told.code, told.category, one.then)]
+        rows.append(f"| {' | '.join(cells)} | {one.ui_message} |")
+    head = ("| category | code | category of the code | then | `ui_message()` |", "|---|---|---|---|---|")
+    assert "\n".join((*head, *rows, "")) in guide
 
 
 def test_only_content_that_was_refused_stops_the_chat_and_only_a_broken_answer_is_asked_for_again() -> None:

@@ -7,6 +7,7 @@ import logging
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -28,9 +29,10 @@ from support.vendors.stand_in import StandIn
 from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
 from xmcp.chat.token_estimate import estimated_tokens
 from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
-from xmcp.client import AIClient, SyncAIClient, TenantQuotas, TextPart
+from xmcp.client import AIClient, FilePart, ImagePart, SyncAIClient, TenantQuotas, TextPart
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.loop import library_prices
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.library_prices import MAX_MODELS, MAX_NAME, LibraryPrices
 from xmcp.providers import (
@@ -45,11 +47,13 @@ from xmcp.providers import (
     OpenAIProvider,
     OpenAIResponsesProvider,
     ScriptedProvider,
+    ToolSchemas,
 )
 from xmcp.providers.contract import Answer, BreaksOff, Hangs, Refusal
 from xmcp_conformance.reader.schemas import validator
 
 MILLION = Decimal(1_000_000)
+PNG = b"\x89PNG\r\n\x1a\n"
 
 MODELS = [
     (OpenAIProvider, "gpt-4o"),
@@ -208,6 +212,29 @@ def test_a_client_of_a_model_that_nobody_bills_does_not_load_the_library() -> No
     answer, *loaded = done.stdout.split()
     assert answer == "ok"
     assert "genai_prices" not in loaded
+
+
+async def test_it_is_loaded_beside_the_event_loop_also_for_a_model_of_one_chat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[int] = []
+
+    def noting() -> Any:
+        threads.append(threading.get_ident())
+        return get_snapshot()
+
+    monkeypatch.setattr(library_prices, "_snapshot", noting)
+    paid: Any = ScriptedModel(then=Completion("ok", usage=Usage(1_000, 10), model="gpt-4o"))
+    async with ask(ScriptedModel("ok")) as ai:
+        await ai.chat("q", [])
+        assert threads == []
+        paid.api_url = "https://api.openai.com/v1"
+        for _ in range(2):
+            result = await ai.chat("q", [], model=(paid, None))
+            assert result["usage"]["cost_usd"]
+    first, *later = threads
+    assert first != threading.get_ident()
+    assert set(later) == {threading.get_ident()}, "it is loaded once"
 
 
 async def test_without_the_library_chats_work(
@@ -405,6 +432,36 @@ class TestTheEstimate:
             assert ai.estimate_tokens([TextPart("x" * 400)]) == ai.estimate_tokens("x" * 400)
             with pytest.raises(TypeError, match="user_query must be a text or a list of parts"):
                 ai.estimate_tokens(5)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        ("part", "tokens"),
+        [
+            (FilePart(b"x" * 4_000, "text/csv"), 1_000),
+            (FilePart(b"{}" * 2_000, "application/json"), 1_000),
+            (FilePart(b"x" * 400_000, "application/pdf"), 4_000),
+            (FilePart(b"x", "application/pdf"), 1_500),
+            (FilePart(b"x" * 50_000, "audio/mpeg"), 100),
+            (ImagePart(PNG), 100),
+            (ImagePart(PNG + bytes(256 * 1_000)), 1_000),
+            (ImagePart(PNG + bytes(2 * 1024**2)), 1_600),
+            (ImagePart("https://pictures.example/a.png"), 1_000),
+        ],
+        ids=lambda one: str(one)[:40],
+    )
+    async def test_pictures_and_files_count_by_their_kind_and_size(self, part: Any, tokens: int) -> None:
+        async with AIClient([], llm_provider=ScriptedModel("ok")) as ai:
+            counted = ai.estimate_tokens(["", part]) - ai.estimate_tokens([""])
+        assert counted == pytest.approx(tokens, abs=1 + tokens // 100)
+
+    @pytest.mark.parametrize("kind", ["application/pdf", "audio/wav", "application/zip"])
+    def test_a_large_file_has_a_limit(self, kind: str) -> None:
+        url = f"data:{kind};base64,{'A' * 30 * 1024**2}"
+        message = {"role": "user", "content": [{"type": "file", "file": {"file_data": url}}]}
+        assert estimated_tokens([message], ToolSchemas()) <= 200_020
+
+    @pytest.mark.parametrize("part", [7, {"type": "file", "file": {"file_id": "f-1"}}, {"image_url": "data:"}, {}])
+    def test_a_part_that_is_something_else_counts_as_well(self, part: Any) -> None:
+        assert 0 < estimated_tokens([{"role": "user", "content": [part]}], ToolSchemas()) <= 1_010
 
     def test_the_blocking_client_has_it(self) -> None:
         with SyncAIClient([], llm_provider=ScriptedModel("ok")) as ai:

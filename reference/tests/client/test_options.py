@@ -13,9 +13,19 @@ from typing import Any
 import pytest
 from support.scripted_server import ScriptedServer
 
-from xmcp.client import AIClient, Middleware, Quota, SyncAIClient, TenantQuotas
+from xmcp.client import AIClient, Conversation, EventStream, Middleware, Quota, SyncAIClient, TenantQuotas
 from xmcp.client.options import ClientOptions
-from xmcp.providers import ProviderError, ScriptedProvider
+from xmcp.providers import (
+    AnthropicProvider,
+    GeminiCLIProvider,
+    GeminiProvider,
+    LocalProvider,
+    MistralProvider,
+    OpenAIProvider,
+    ProviderError,
+    SamplerConfig,
+    ScriptedProvider,
+)
 from xmcp.storage import MemoryCache
 
 
@@ -175,3 +185,35 @@ def test_a_key_that_is_missing_is_asked_for_by_the_name_of_the_clients_own_optio
 def test_a_misspelt_option_is_named_with_the_one_that_was_meant(kind: Any) -> None:
     with pytest.raises(TypeError, match=f"^{kind.__name__} has no option 'max_turn'. Did you mean 'max_turns'"):
         kind([], max_turn=3)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: AIClient([], llm_modl="m"), "AIClient has no option 'llm_modl'. Did you mean 'llm_model'"),
+        (lambda: SyncAIClient([], sampelr=None), "SyncAIClient has no option 'sampelr'. Did you mean 'sampler' or"),
+        (lambda: Conversation(made(), sytem="x"), "Conversation has no option 'sytem'. Did you mean 'system'?"),
+        (lambda: SamplerConfig(temprature=0), "SamplerConfig has no option 'temprature'. Did you mean 'temperature'?"),
+        (lambda: OpenAIProvider(api_kee="k"), "OpenAIProvider has no option 'api_kee'. Did you mean 'api_key'?"),
+        (lambda: AnthropicProvider(baseurl="x"), "AnthropicProvider has no option 'baseurl'. Did you mean 'base_url'?"),
+        (lambda: GeminiProvider(modle="m"), "GeminiProvider has no option 'modle'. Did you mean 'model'?"),
+        (lambda: MistralProvider(clent=None), "MistralProvider has no option 'clent'. Did you mean 'client'?"),
+        (lambda: LocalProvider(support_tools=True), "LocalProvider has no option 'support_tools'. Did you mean 'supp"),
+        (lambda: GeminiCLIProvider(timout=1), "GeminiCLIProvider has no option 'timout'. Did you mean 'timeout'?"),
+        (lambda: EventStream().sse(type=["done"]), "sse() has no option 'type'. Did you mean 'types'?"),
+    ],
+    ids=lambda one: one[:30] if isinstance(one, str) else "",
+)
+def test_a_misspelt_option_is_refused_with_the_one_that_was_meant(call: Any, said: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "owner", [Conversation, SamplerConfig, OpenAIProvider, LocalProvider, GeminiCLIProvider, EventStream.sse]
+)
+def test_editors_still_see_the_options(owner: Any) -> None:
+    kinds = {one.kind for one in inspect.signature(owner).parameters.values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+    assert inspect.Parameter.VAR_POSITIONAL not in kinds

@@ -75,6 +75,8 @@ async def test_the_answer_is_asked_for_by_schema_and_comes_as_a_value_beside_the
         (Report | Day, '{"value": {"when": "2026-11-29"}}', Day(date(2026, 11, 29))),
         (Report, f"```json\n{GOOD}\n```", VALUE),
         (Report, f"Here it is:\n\n```\n{GOOD}\n```\nGood luck!", VALUE),
+        (Report, f"Here it is:\r\n```json\r\n{GOOD}\r\n```\r\n", VALUE),
+        (Report, f"```JSON \n{GOOD}\n```", VALUE),
         (str, '{"value": "use\\n```\\nx\\n```\\n"}', "use\n```\nx\n```\n"),
         (float, " 3 ", 3.0),
     ],
@@ -197,6 +199,8 @@ async def test_what_is_told_of_many_faults_is_bounded(number: int, faults: int, 
     assert len(caught.value.faults) == faults
     assert caught.value.faults[-1].startswith(last)
     assert len(caught.value.message) < 1000
+    assert "does not have the form" in caught.value.ui_message()
+    assert "try again" not in caught.value.ui_message()
 
 
 async def test_without_a_type_there_is_no_value() -> None:

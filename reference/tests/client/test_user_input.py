@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import pytest
@@ -14,7 +15,14 @@ from xmcp import AIClient, Conversation, SamplerConfig, SyncAIClient
 from xmcp.chat import user_input
 from xmcp.chat.user_input import content_of
 from xmcp.client import FilePart, ImagePart, TextPart
-from xmcp.providers import DeepSeekProvider, GeminiCLIProvider, ProviderError, ToolSchemas
+from xmcp.providers import (
+    DeepSeekProvider,
+    GeminiCLIProvider,
+    ModelRequest,
+    OpenAIProvider,
+    ProviderError,
+    ToolSchemas,
+)
 from xmcp.providers.formats import (
     anthropic_messages,
     chat_completions,
@@ -25,6 +33,7 @@ from xmcp.providers.formats import (
     mistral,
     responses,
 )
+from xmcp.providers.streamed_answers import LARGE_REQUEST, Written
 
 PNG = b"\x89PNG\r\n\x1a\n..."
 PDF = FilePart(b"%PDF-1.7", "application/pdf", "report.pdf")
@@ -77,7 +86,7 @@ def test_the_client_without_await_takes_parts() -> None:
     [
         (ImagePart("https://x.example/a.png"), "https://x.example/a.png"),
         (ImagePart(PNG_URL), PNG_URL),
-        (ImagePart(b"?", "image/webp"), "data:image/webp;base64,Pw=="),
+        (ImagePart(b"GIF87a", "image/gif"), "data:image/gif;base64,R0lGODdh"),
         (ImagePart(b"\xff\xd8\xff"), "data:image/jpeg;base64,/9j/"),
         (ImagePart(b"GIF89a"), "data:image/gif;base64,R0lGODlh"),
         (ImagePart(b"RIFF\n\n\n\nWEBP"), "data:image/webp;base64,UklGRgoKCgpXRUJQ"),
@@ -101,12 +110,34 @@ def test_a_file_without_a_name_gets_one() -> None:
         ([TextPart(b"a")], TypeError, "user_query[0] is a TextPart of a value of type bytes"),
         ([ImagePart(None)], TypeError, "user_query[0] is an ImagePart of a value of type NoneType: pass bytes, or"),
         ([FilePart("a.pdf", "application/pdf")], TypeError, "pass the bytes of the file"),
-        ([ImagePart(b"?")], ValueError, "user_query[0] does not begin as a picture: pass its media_type"),
+        (
+            [ImagePart(b"?")],
+            ValueError,
+            "user_query[0] begins as no picture does: pass the bytes of image/png",
+        ),
+        (
+            ["a", ImagePart(b"")],
+            ValueError,
+            "user_query[1] is a picture without a byte: was it read to its end before?",
+        ),
+        ([ImagePart("")], ValueError, "user_query[0] is a picture without a byte"),
+        ([ImagePart(b"hi", "image/png")], ValueError, "user_query[0] does not begin as image/png does: pass the bytes"),
+        ([ImagePart(PNG, "image/jpeg")], ValueError, "'image/jpeg', and its bytes are image/png: leave the type out"),
         ([ImagePart(b"?", "image/tiff")], ValueError, "'image/tiff': pictures have image/png, image/jpeg"),
+        ([ImagePart(PNG, "png")], ValueError, "user_query[0] has the media type 'png': pictures have image/png"),
+        ([FilePart(b"", "text/csv", "a.csv")], ValueError, "user_query[0] is the file 'a.csv' without a byte"),
         ([ImagePart("a.png")], ValueError, "begins with neither https:, http: nor data:"),
         ([ImagePart("data:text/html,x")], ValueError, "has a data: URL that is not base64 of image/png"),
-        ([FilePart(b"", "pdf")], ValueError, "has the media type 'pdf': pass one such as 'application/pdf'"),
-        ([FilePart(b"", "a/b;base64,x")], ValueError, "has the media type"),
+        ([FilePart(b"x", "pdf")], ValueError, "has the media type 'pdf': pass one such as 'application/pdf'"),
+        ([FilePart(b"x", "a/b;base64,x")], ValueError, "has the media type"),
+        (
+            [FilePart(bytes(21 * 1024**2), "application/pdf", "report.pdf")],
+            ValueError,
+            "user_query[0], the file 'report.pdf' of 21 MiB, is too much: all parts together may have 20 MiB, before "
+            "they are encoded. Pass the part of it that matters, or its text.",
+        ),
+        ([ImagePart(PNG + bytes(21 * 1024**2))], ValueError, "Scale it down, or pass its URL."),
+        (["x" * 1024**2] * 21, ValueError, "user_query[20], a text of 1 MiB, is too much: all parts together may have"),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -121,8 +152,34 @@ def test_all_parts_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(user_input, "MAX_INPUT_BYTES", 3 * 1024**2)
     large = FilePart(b"x" * 1024**2, "text/plain")
     assert len(content_of([large] * 3)) == 3
-    with pytest.raises(ValueError, match="user_query is larger than 3 MiB at its part 3: scale pictures down"):
+    with pytest.raises(ValueError, match=r"user_query\[3\], a text of 0 MiB, is too much: .* may have 3 MiB"):
         content_of([large] * 3 + ["x"])
+
+
+@pytest.mark.parametrize(("size", "beside"), [(LARGE_REQUEST, True), (10, False)])
+async def test_large_parts_are_encoded_and_written_beside_the_event_loop(
+    size: int, beside: bool, chat_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    class Noting(OpenAIProvider):
+        def written(self, model: str, request: ModelRequest) -> Written:
+            threads.append(get_ident())
+            return super().written(model, request)
+
+    def noting(data: bytes) -> bytes:
+        threads.append(get_ident())
+        return b64encode(data)
+
+    monkeypatch.setattr(user_input, "b64encode", noting)
+    provider, data = Noting("k", chat_server.url, "m"), bytes(range(256)) * (size // 256 + 1)
+    chat_server.replies = [chat_server.reply.streamed("ok")]
+    async with AIClient([], llm_provider=provider) as ai:
+        await ai.chat([FilePart(data, "application/pdf")], [])
+    await provider.aclose()
+    assert {one != get_ident() for one in threads} == {beside}
+    sent = chat_server.requests[0]["messages"][0]["content"][0]["file"]["file_data"]
+    assert sent == f"data:application/pdf;base64,{b64encode(data).decode()}"
 
 
 def test_a_part_shows_none_of_its_bytes() -> None:

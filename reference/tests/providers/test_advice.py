@@ -32,12 +32,17 @@ async def refused(vendor: type[StandIn], answer: Scripted, model: str | None = N
         return await failure(stand_in.provider, model)
 
 
+AGAIN = {ErrorCategory.QUOTA, ErrorCategory.RATE_LIMIT, ErrorCategory.NETWORK, ErrorCategory.UNKNOWN}
+"""The categories of failures that can be over when the person asks again."""
+
+
 @pytest.mark.parametrize("category", list(ErrorCategory))
 def test_the_person_reads_what_happened_and_what_to_do_and_nothing_of_the_vendor(category: ErrorCategory) -> None:
     told = "openai refused the request: <b>secret</b> at http://internal:8000"
     error = ProviderError(told, category=category, provider="openai", model="gpt-4o", status=500)
     said = error.ui_message()
     assert said == CONSEQUENCES[category].ui_message
+    assert "ry again" not in said or category in AGAIN
     for inner in ("openai", "gpt", "secret", "http", "500", category.value.upper() if "_" in category else "{"):
         assert inner not in said
     assert len(said.split(". ")) == 2, "what happened, and what to do"
@@ -104,8 +109,16 @@ async def test_a_server_that_wants_a_key_where_none_was_given_says_so(monkeypatc
 
 @every_vendor
 async def test_an_unknown_model_is_named_with_where_to_look(vendor: type[StandIn]) -> None:
-    said = (await refused(vendor, Refusal(ErrorCategory.UNKNOWN), "no-such-model")).message
-    assert said.endswith("has no model 'no-such-model': `list_models()` says which there are.")
+    error = await refused(vendor, Refusal(ErrorCategory.MODEL), "no-such-model")
+    assert error.message.count("no-such-model") == 1
+    assert error.message.endswith(". `list_models()` says which there are.")
+    assert error.category is ErrorCategory.MODEL
+
+
+async def test_an_unknown_model_that_the_vendor_does_not_name_is_named() -> None:
+    body = b'{"error": {"message": "Model Not Exist"}}'
+    error = await refused(EVERY[0], Raw("a refusal", body, status=400), "no-such-model")
+    assert error.message.endswith("Not Exist. There is no model 'no-such-model'. `list_models()` says which there are.")
 
 
 @pytest.mark.parametrize(

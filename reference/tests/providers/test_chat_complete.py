@@ -122,16 +122,24 @@ async def test_an_option_without_a_parameter_is_left_out() -> None:
     assert asked.max_tokens == 5
 
 
+KEY = "no-form-of-4711-that-is-known"
+
+
 class Refused(Exception):
     status_code = 429
+
+
+class Unknown(Exception):
+    status_code = 404
 
 
 @pytest.mark.parametrize(
     ("answer", "category", "words"),
     [
-        (Refused("slow down, sk-12345678"), "rate_limit", r"Plain' failed: Refused: slow down, \[redacted\]"),
-        (ConnectionResetError("gone"), "network", "ConnectionResetError: gone"),
-        (KeyError("x"), "unknown", "KeyError: 'x'"),
+        (Refused(f"slow down, {KEY}"), "rate_limit", r"^The provider 'Plain' failed: Refused \(HTTP status 429\)\.$"),
+        (Refused(f"insufficient_quota, {KEY}"), "quota", r"Refused \(HTTP status 429\)\.$"),
+        (ConnectionResetError(f"https://u:{KEY}@models.example"), "network", r"failed: ConnectionResetError\.$"),
+        (KeyError(KEY), "unknown", r"failed: KeyError\.$"),
         (ProviderError("mine", category="content"), "content", "^mine$"),
         ("text", "unknown", "not an object"),
         (7, "unknown", "not an object"),
@@ -145,6 +153,21 @@ async def test_what_is_no_answer_is_a_failure_of_the_provider(answer: Any, categ
     with pytest.raises(ProviderError, match=words) as caught:
         await ask(Plain(answer))
     assert caught.value.category is ErrorCategory(category)
+    assert KEY not in caught.value.message
+    if isinstance(answer, Exception) and not isinstance(answer, ProviderError):
+        assert caught.value.__cause__ is answer  # where whoever runs the application finds its words
+
+
+async def test_an_unknown_model_is_one() -> None:
+    class Other(Plain):
+        model = "m-1"
+
+        async def chat_complete(self, messages: list[Any], tools: Any, *, model: str = "", **_: Any) -> Any:
+            raise Unknown(f"no such model: {model}")
+
+    with pytest.raises(ProviderError, match=r"failed: Unknown \(HTTP status 404\)\.$") as caught:
+        await ask(Other(None))
+    assert caught.value.category is ErrorCategory.MODEL
 
 
 async def test_a_method_that_needs_a_model_says_so() -> None:
@@ -160,7 +183,7 @@ async def test_a_method_that_needs_a_model_says_so() -> None:
 def test_attributes_of_a_provider_are_taken_where_there_are_any() -> None:
     plain: Any = Plain(said(""))
     assert vars(ChatCompleteAdapter(plain)) == {
-        "_asked": plain,
+        "asked": plain,
         "name": "Plain",
         "supports_tools": True,
         "max_context_tokens": None,

@@ -18,6 +18,7 @@ class ErrorCategory(StrEnum):
     QUOTA = "quota"
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"
+    MODEL = "model"
     BALANCE = "balance"
     NETWORK = "network"
     CONTEXT = "context"
@@ -30,7 +31,8 @@ class Consequences(NamedTuple):
     """What follows from a failure of one category, when the retries of the SDK are over."""
 
     code: str
-    """The registered error code (schemas/registry/error_codes.json)."""
+    """The registered error code (schemas/registry/error_codes.json), whose category the error has in the error channel
+    (spec chapter 4): `auth` of a provider is `unauthenticated` there."""
     then: Literal["next", "stop"]
     """Whether the next model is asked, or the chat stops."""
     ui_message: str
@@ -52,6 +54,11 @@ CONSEQUENCES: Final[Mapping[ErrorCategory, Consequences]] = {
         "AUTH_REQUIRED",
         "next",
         "The AI model refuses access to this application. Ask whoever runs it to check its key for the model.",
+    ),
+    ErrorCategory.MODEL: Consequences(
+        "INTERNAL",
+        "next",
+        "This application asks for an AI model that does not exist. Ask whoever runs it to choose another one.",
     ),
     ErrorCategory.BALANCE: Consequences(
         "QUOTA_EXCEEDED",

@@ -36,6 +36,19 @@ def text_of(message: Message) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def size_of(message: Message) -> int:
+    """Return about how many characters the content of a message has, those of pictures and files included."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return len(content)
+    size = 0
+    for part in content if isinstance(content, list | tuple) else ():
+        for member in part.values() if isinstance(part, Mapping) else ():
+            inner = member.values() if isinstance(member, Mapping) else (member,)
+            size += sum(len(one) for one in inner if isinstance(one, str))
+    return size
+
+
 def user_message(content: str | list[dict[str, Any]]) -> dict[str, Any]:
     """Return the message of the person: a text, or parts in the OpenAI chat format (`user_input.content_of`).
 

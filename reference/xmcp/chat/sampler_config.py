@@ -7,13 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, TypeAlias
 
+from xmcp.option_names import checking_fields
+
 ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high"]
 ToolChoice: TypeAlias = "Literal['auto', 'none', 'required'] | str"
 """`auto`: the model decides; `none`: no call; `required`: at least one call; else the name of the tool to call."""
 
+NOT_A_NAME: Final = ("auto", "none", "required")
+"""The values of `tool_choice` that are no names of tools."""
+
 _EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplerConfig:
     """Options of a request to a model; `None` leaves one to the vendor. A vendor ignores what it does not have.

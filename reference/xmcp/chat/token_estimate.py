@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from xmcp.chat.messages import Message
@@ -15,8 +15,29 @@ BYTES_PER_TOKEN: Final = 4
 MESSAGE_BYTES: Final = 16
 """The role and the frame of a message."""
 
-MEDIA_BYTES: Final = 4_000
-"""A part of a message that is not text: vendors bill images and sounds by their measures, not by their bytes."""
+UNKNOWN_MEDIA_TOKENS: Final = 1_000
+"""A part of a message of which only an address or an id is known; a picture of one megapixel has about so many."""
+
+
+class _Rate(NamedTuple):
+    """How many tokens a file of a kind has. Vendors count pixels, pages and seconds, of which bytes tell little."""
+
+    bytes_per_token: int
+    least: int
+    most: int
+
+
+_RATES: Final[tuple[tuple[tuple[str, ...], _Rate], ...]] = (
+    # From an icon to what vendors scale larger pictures down to; a photo of one megapixel has some 300 kB.
+    (("image/",), _Rate(256, 100, 1_600)),
+    (("text/", "application/json", "application/xml"), _Rate(BYTES_PER_TOKEN, 1, 10_000_000)),
+    # Sound of 16 kB a second, which is 32 tokens, and pictures of it.
+    (("audio/", "video/"), _Rate(500, 32, 1_000_000)),
+    # PDFs, whose pages are read as text and as pictures: 10 kB each if they are written, several 100 if they are
+    # scanned. Quotas reserve what is estimated, so rather too little. And whatever else there is.
+    (("",), _Rate(100, 1_500, 200_000)),
+)
+"""By the beginning of the media type; the first that fits counts."""
 
 
 def estimated_tokens(messages: Sequence[Message], tools: ToolSchemas) -> int:
@@ -47,4 +68,21 @@ def _part_bytes(part: Any) -> int:
     text = part.get("text") if isinstance(part, Mapping) else part
     if isinstance(text, str):
         return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return 0 if part is None else MEDIA_BYTES
+    return 0 if part is None else _media_tokens(part) * BYTES_PER_TOKEN
+
+
+def _media_tokens(part: Any) -> int:
+    """Return about how many tokens a picture or a file has, by the media type and the size of its `data:` URL."""
+    members = part.values() if isinstance(part, Mapping) else ()
+    values = (value for one in members for value in (one.values() if isinstance(one, Mapping) else (one,)))
+    url = next((value for value in values if isinstance(value, str) and value.startswith("data:")), None)
+    comma = url.find(",", 0, _LONGEST_HEAD) if url is not None else -1
+    if url is None or comma < 0:
+        return UNKNOWN_MEDIA_TOKENS
+    kind, size = url[len("data:") : comma].lower(), (len(url) - comma - 1) * 3 // 4
+    rate = next(rate for beginnings, rate in _RATES if kind.startswith(beginnings))
+    return min(max(-(-size // rate.bytes_per_token), rate.least), rate.most)
+
+
+_LONGEST_HEAD: Final = 200
+"""Characters of a `data:` URL in which its media type ends."""

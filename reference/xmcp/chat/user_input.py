@@ -50,33 +50,43 @@ UserInput: TypeAlias = str | Sequence[InputPart]
 """What `chat()` takes as its query."""
 
 
-def content_of(query: UserInput) -> str | list[dict[str, Any]]:
-    """Return the content of the message that says `query`. Half of a surrogate pair becomes U+FFFD.
+def check(query: Any) -> int:
+    """Return about how many bytes `query` has, without copying any.
 
     Raises:
         TypeError: `query` is neither a text nor a list of parts; the message has the place.
-        ValueError: a part has a type or a URL that no model takes, there is none, or they are too large together.
+        ValueError: a part has a type or a URL that no model takes, or nothing in it, there is none, or they are too
+            large together.
     """
     if isinstance(query, str):
-        return as_text(query)
+        return len(query)
     if not isinstance(query, list | tuple):
         raise TypeError(
             f"user_query must be a text or a list of parts (text, ImagePart, FilePart), not {_type(query)}."
         )
     if not query:
         raise ValueError("user_query is an empty list: pass a text, or at least one part.")
-    content: list[dict[str, Any]] = []
     size = 0
     for index, part in enumerate(query):
         place = f"user_query[{index}]"
-        size += _size(part, place)
+        size += (own := _size(part, place))
         if size > MAX_INPUT_BYTES:
-            raise ValueError(
-                f"user_query is larger than {MAX_INPUT_BYTES // 1024**2} MiB at its part {index}: scale pictures down, "
-                "or pass URLs."
-            )
-        content.append(_written(part, place))
-    return content
+            most = f"all parts together may have {_mebibytes(MAX_INPUT_BYTES)}, before they are encoded"
+            raise ValueError(f"{place}, {_named(part)} of {_mebibytes(own)}, is too much: {most}. {_remedy(part)}.")
+        _check_kind(part, place)
+    return size
+
+
+def content_of(query: UserInput) -> str | list[dict[str, Any]]:
+    """Return the content of the message that says `query`. Half of a surrogate pair becomes U+FFFD.
+
+    It takes milliseconds for each MiB of pictures and files, which are encoded.
+
+    Raises:
+        TypeError, ValueError: as `check` does.
+    """
+    check(query)
+    return as_text(query) if isinstance(query, str) else [_written(part) for part in query]
 
 
 def _size(part: Any, place: str) -> int:
@@ -103,39 +113,47 @@ def _size(part: Any, place: str) -> int:
     return len(data)
 
 
-def _written(part: InputPart, place: str) -> dict[str, Any]:
+def _check_kind(part: InputPart, place: str) -> None:
+    if isinstance(part, ImagePart | FilePart) and not part.data:
+        raise ValueError(f"{place} is {_named(part)} without a byte: was it read to its end before? Leave it out.")
     match part:
-        case ImagePart():
-            return {"type": "image_url", "image_url": {"url": _image_url(part, place)}}
+        case ImagePart(data=str() as url):
+            if not url.startswith(("https://", "http://", "data:")):
+                raise ValueError(f"{place} has a URL that begins with neither https:, http: nor data:.")
+            if url.startswith("data:") and not url.startswith(_IMAGE_DATA):
+                raise ValueError(f"{place} has a data: URL that is not base64 of {_ONE_OF}.")
+        case ImagePart(data=bytes() as data, media_type=given):
+            if given is not None and given not in IMAGE_TYPES:
+                other = f"pictures have {_ONE_OF}. Convert it; anything else than a picture is a FilePart"
+                raise ValueError(f"{place} has the media type {given!r}: {other}.")
+            if (kind := _image_type(data)) is None:
+                said = "begins as no picture does" if given is None else f"does not begin as {given} does"
+                raise ValueError(f"{place} {said}: pass the bytes of {_ONE_OF}. Anything else is a FilePart.")
+            if given not in (None, kind):
+                raise ValueError(f"{place} has the media type {given!r}, and its bytes are {kind}: leave the type out.")
+        case FilePart(media_type=given):
+            if not isinstance(given, str) or not _MEDIA_TYPE.fullmatch(given.lower()):
+                raise ValueError(f"{place} has the media type {given!r}: pass one such as 'application/pdf'.")
+        case _:
+            pass
+
+
+def _written(part: InputPart) -> dict[str, Any]:
+    match part:
+        case ImagePart(data=str() as url):
+            return {"type": "image_url", "image_url": {"url": as_text(url)}}
+        case ImagePart(data=bytes() as data):
+            return {"type": "image_url", "image_url": {"url": _data_url(_image_type(data) or "", data)}}
         case FilePart():
-            kind = part.media_type.lower() if isinstance(part.media_type, str) else ""
-            if not _MEDIA_TYPE.fullmatch(kind):
-                raise ValueError(f"{place} has the media type {part.media_type!r}: pass one such as 'application/pdf'.")
+            kind = part.media_type.lower()
             name = as_text(part.name) if part.name else f"file{guess_extension(kind) or ''}"
             return {"type": "file", "file": {"filename": name, "file_data": _data_url(kind, part.data)}}
-        case _:
+        case str() | TextPart():
             return {"type": "text", "text": as_text(part if isinstance(part, str) else part.text)}
+    raise TypeError(f"{_type(part)} is no part of a query")  # which `check` has refused
 
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
-
-
-def _image_url(part: ImagePart, place: str) -> str:
-    if isinstance(part.data, str):
-        data_url = part.data.startswith("data:")
-        if not part.data.startswith(("https://", "http://", "data:")):
-            raise ValueError(f"{place} has a URL that begins with neither https:, http: nor data:.")
-        if data_url and not part.data.startswith(_IMAGE_DATA):
-            raise ValueError(f"{place} has a data: URL that is not base64 of {_ONE_OF}.")
-        return as_text(part.data)
-    kind = part.media_type or next((kind for kind, mark in _MARKS.items() if mark.match(part.data)), None)
-    if kind is None:
-        raise ValueError(f"{place} does not begin as a picture: pass its media_type, {_ONE_OF}.")
-    if kind not in IMAGE_TYPES:
-        raise ValueError(f"{place} has the media type {kind!r}: pictures have {_ONE_OF}. Anything else is a FilePart.")
-    return _data_url(kind, part.data)
-
-
 _ONE_OF: Final = f"{', '.join(IMAGE_TYPES[:-1])} or {IMAGE_TYPES[-1]}"
 _IMAGE_DATA: Final = tuple(f"data:{kind};base64," for kind in IMAGE_TYPES)
 _MARKS: Final = {
@@ -146,9 +164,43 @@ _MARKS: Final = {
 }
 """How the bytes of each type begin."""
 
+_ENCODED_AT_ONCE: Final = 3 * 64 * 1024
+"""Bytes that are encoded at a stretch, in which no other thread runs; a multiple of three, so that the pieces fit."""
+
+
+def _image_type(data: bytes) -> str | None:
+    return next((kind for kind, mark in _MARKS.items() if mark.match(data)), None)
+
 
 def _data_url(media_type: str, data: bytes) -> str:
-    return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
+    pieces = (data[at : at + _ENCODED_AT_ONCE] for at in range(0, len(data), _ENCODED_AT_ONCE))
+    return "".join((f"data:{media_type};base64,", *(b64encode(piece).decode("ascii") for piece in pieces)))
+
+
+def _named(part: Any) -> str:
+    match part:
+        case ImagePart():
+            return "a picture"
+        case FilePart(name=str() as name):
+            return f"the file {name[:100]!r}"
+        case FilePart():
+            return "a file"
+        case _:
+            return "a text"
+
+
+def _remedy(part: Any) -> str:
+    match part:
+        case ImagePart():
+            return "Scale it down, or pass its URL"
+        case FilePart():
+            return "Pass the part of it that matters, or its text"
+        case _:
+            return "Shorten it"
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 1024**2:.1f} MiB".replace(".0 ", " ")
 
 
 def _type(value: Any) -> str:

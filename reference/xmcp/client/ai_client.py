@@ -12,7 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal, Self, Unpack
 
-from xmcp.chat import client_made_errors, messages
+from xmcp.chat import client_made_errors, messages, user_input
 from xmcp.chat.arguments import of_application
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
@@ -31,6 +31,7 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_options import ChatOptions, ToolSubset, check, settings_of, wants
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
@@ -39,7 +40,7 @@ from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
-from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.fallback import Fallback, Model
 from xmcp.client.loop.library_prices import LibraryPrices, billed_url
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
@@ -90,7 +91,8 @@ class AIClient:
         llm_provider: A provider to use instead of the built-in one, or an object that has only `chat_complete`.
         llm_model: Model to ask for; `None` leaves it to the provider.
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
-            name of its class) and a name. The chat then stays with the model that answered.
+            name of its class) and a name. The chat then stays with the model that answered. A model that is there twice
+            is asked once.
         sampler: How models are to write their answers (temperature, most tokens, ...); a chat can set more.
         max_turns: Maximum number of answers of the model in one chat.
         max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is
@@ -304,7 +306,7 @@ class AIClient:
         self._entered = True
         # Calls of an earlier event loop that was stopped may never have given their slots back.
         self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
-        loading = asyncio.create_task(self._load_prices(), name="xmcp prices")
+        loading = asyncio.create_task(self._load_prices(self._settings), name="xmcp prices")
         try:
             await self._servers.open()
             await loading
@@ -331,12 +333,13 @@ class AIClient:
     def _has_prices(self) -> bool:
         """Whether the cost of any request can be known."""
         if isinstance(self._settings.price, LibraryPrices):
-            return any(billed_url(model.provider) is not None for model in self._settings.models)
+            return _are_billed(self._settings.models)
         return self._settings.price is not None
 
-    async def _load_prices(self) -> None:
-        if isinstance(self._settings.price, LibraryPrices) and self._has_prices:
-            await self._settings.price.load()
+    async def _load_prices(self, settings: ChatSettings) -> None:
+        """Load the prices of models that have any, once; a chat can ask another vendor than its client."""
+        if isinstance(settings.price, LibraryPrices) and not settings.price.loaded and _are_billed(settings.models):
+            await settings.price.load()
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
@@ -485,7 +488,8 @@ class AIClient:
             raise ValueError(_NO_HISTORY)
         if isinstance(history, str | bytes) or not isinstance(history, Sequence):
             raise TypeError(f"history must be a list of messages, not {type(history).__name__}.")
-        query = content_of(user_query)
+        size = user_input.check(user_query)
+        query = user_query if isinstance(user_query, str) else tuple(user_query)
         tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
         check("stream_chat()", options, "tenant_id", "session_id")
         settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
@@ -493,7 +497,7 @@ class AIClient:
         metadata = object_as_json(options.get("metadata") or {})
         context = ChatContext(uuid.uuid4().hex, tenant, session, metadata=metadata)
         stream = ChatStream(history, context.chat_id)
-        stream.attach(self._stream(query, history, settings, tools, context, weakref.ref(stream)))
+        stream.attach(self._stream(query, size, history, settings, tools, context, weakref.ref(stream)))
         return stream
 
     def estimate_tokens(
@@ -502,7 +506,9 @@ class AIClient:
         """Return about how many input tokens the first request of this chat would have, with the tools of the moment.
 
         Nothing is sent, and no tokenizer is needed: four bytes are a token, the rule of thumb for English. Code, JSON
-        and other languages have more tokens than that. A picture counts as 1,000, whatever its size.
+        and other languages have more tokens than that. Of pictures and files the size and the media type count, very
+        roughly: a picture has from 100 to 1,600 tokens, or 1,000 if it is a URL; a PDF has one for 100 bytes, from
+        1,500 to 200,000; a file of text as much as text. Large parts are encoded for it, in some milliseconds a MiB.
 
         Args:
             user_query: As for `chat`.
@@ -524,7 +530,8 @@ class AIClient:
 
     async def _stream(
         self,
-        query: str | list[dict[str, Any]],
+        query: UserInput,
+        size: int,
         history: Sequence[Message],
         settings: ChatSettings,
         tools: ToolSubset | None,
@@ -545,7 +552,9 @@ class AIClient:
         self._running[id(history)] = stream
         try:
             with ChatServers(self._servers, context) as servers:
-                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, query)
+                await self._load_prices(settings)
+                content = await in_worker_if_large(size, content_of, query)
+                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, content)
                 if (own := stream()) is not None:
                     own.chat = chat
                     del own
@@ -592,6 +601,11 @@ class AIClient:
 
     def _openai_tool(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
         return offered(entry, siblings, hidden(self._params, entry))
+
+
+def _are_billed(models: Sequence[Model]) -> bool:
+    """Return whether the price library can know what a request to one of the models costs."""
+    return any(billed_url(model.provider) is not None for model in models)
 
 
 def _breakers(options: ClientOptions) -> BreakerStore | None:

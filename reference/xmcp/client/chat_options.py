@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias, TypedDict
 
 from xmcp.chat.json_values import as_json, refuser
-from xmcp.chat.sampler_config import SamplerConfig
+from xmcp.chat.sampler_config import NOT_A_NAME, SamplerConfig
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import ChatSettings
 from xmcp.client.loop.fallback import Fallback
@@ -66,7 +66,11 @@ def settings_of(
 ) -> ChatSettings:
     """Return the settings of a chat: those of its client, with the options in their place.
 
-    `make_provider` is as for `fallback.first`; raises what that raises.
+    `make_provider` is as for `fallback.first`.
+
+    Raises:
+        ValueError: `tool_choice` names a tool that is not among the tools of the chat.
+        TypeError, ValueError, ProviderError: as `fallback.first` does.
     """
     changed: dict[str, Any] = {}
     if (sampler := options.get("sampler")) is not None:
@@ -76,6 +80,7 @@ def settings_of(
     if (tools := options.get("tools")) is not None:
         wanted = wants(tools)
         changed["meta_tools"] = tuple(name for name in common.meta_tools if wanted(name))
+        _refuse_choice(changed.get("sampler", common.sampler).tool_choice, wanted)
     if (given := options.get("answer_type")) is not None:
         answer = changed["answer"] = answer_type(given)
         changed["sampler"] = replace(changed.get("sampler", common.sampler), response_format=answer.schema)
@@ -88,6 +93,15 @@ def settings_of(
 def wants(tools: ToolSubset) -> Callable[[str], object]:
     """Return a function that is true for the names of the tools in a subset."""
     return frozenset(tools).__contains__ if isinstance(tools, Collection) else tools
+
+
+def _refuse_choice(choice: str | None, wanted: Callable[[str], object]) -> None:
+    """Refuse a named tool that is not offered: no vendor can have its model call it."""
+    if choice not in (None, *NOT_A_NAME) and not wanted(choice):
+        raise ValueError(
+            f"tool_choice names the tool {choice!r}, which tools=... leaves out: add it there, or pass "
+            "sampler=SamplerConfig(tool_choice='auto') for this chat."
+        )
 
 
 def _text(option: str, value: Any) -> None:

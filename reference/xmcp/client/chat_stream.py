@@ -6,7 +6,9 @@ from collections.abc import AsyncGenerator, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from xmcp.chat.events import ChatChunk, LLMUsage
+from xmcp.chat.messages import copied
 from xmcp.client.server_sent_events import KEEP_ALIVE_SECONDS, server_sent_events
+from xmcp.option_names import checking_options
 
 if TYPE_CHECKING:
     from xmcp.chat.messages import Message
@@ -44,6 +46,7 @@ class EventStream(_Generator[ChatChunk]):
         """Set the generator that the events come from."""
         self._events = events
 
+    @checking_options("sse()")
     def sse(
         self,
         *,
@@ -101,7 +104,7 @@ class ChatStream(EventStream):
         It includes a turn that was cancelled: each call without a result is answered with the error `CANCELLED`. The
         text of an answer that was cut off is an assistant message.
         """
-        return [dict(message) for message in self._given] if self.chat is None else self.chat.history
+        return copied(self._given) if self.chat is None else self.chat.history
 
     def unreported(self) -> list[LLMUsage]:
         """Return, once, the usage of requests that were cut off when the chat ended, which no event reported."""

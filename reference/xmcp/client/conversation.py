@@ -28,6 +28,7 @@ from xmcp.client.chat_options import ChatOptions, check
 from xmcp.client.chat_stream import ChatStream, EventStream
 from xmcp.client.hooks.middleware import IdLike, named
 from xmcp.client.loop import usage as accounting
+from xmcp.option_names import checking_options
 from xmcp.wire import DisplayEnvelope
 
 FORMAT: Final = "xmcp-conversation"
@@ -119,6 +120,7 @@ class Conversation:
         ValueError: a history that no model would accept, or two system messages.
     """
 
+    @checking_options()
     def __init__(
         self,
         ai: AIClient,
@@ -131,7 +133,7 @@ class Conversation:
         keep_traces: int = 100,
     ) -> None:
         self._ai = ai
-        self._history = [dict(one) for one in history]
+        self._history = messages.copied(history)
         if wrong := messages.problem(self._history):
             raise ValueError(f"The history cannot be continued: {wrong}. Pass the history that chat() returned.")
         if system is not None:
@@ -146,10 +148,14 @@ class Conversation:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """A copy of the messages so far, valid for every vendor at any time, even while a chat runs."""
+        """The messages so far, valid for every vendor at any time, even while a chat runs.
+
+        They are copies down to the last part, which the application may change; texts are shared, so that pictures and
+        files cost nothing.
+        """
         if self._running is not None and self._running.stream is not None:
             return self._running.stream.history
-        return [dict(one) for one in self._history]
+        return messages.copied(self._history)
 
     @property
     def usage(self) -> ChatUsage:

@@ -30,7 +30,7 @@ from xmcp.client.hooks.middleware import IdLike
 from xmcp.client.server_sent_events import KEEP_ALIVE_SECONDS
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
-from xmcp.option_names import refuse_unknown
+from xmcp.option_names import checking_options, refuse_unknown
 from xmcp.wire import ToolResponse
 
 LEAVE_SECONDS: Final = 15.0
@@ -333,6 +333,7 @@ class SyncEventStream(Generator[ChatChunk, None, None]):
         """End the chat, and wait for its end."""
         self._events.close()
 
+    @checking_options("sse()")
     def sse(
         self,
         *,

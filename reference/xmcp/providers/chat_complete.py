@@ -11,14 +11,13 @@ import orjson
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.messages import copied
-from xmcp.chat.untrusted_text import printable
 from xmcp.chat.vendor_state import for_vendor
 from xmcp.providers.base import LLMProvider, ModelRequest
-from xmcp.providers.errors import classify, redact
+from xmcp.providers.errors import classify, is_unknown_model
 from xmcp.providers.formats import chat_completions
 
 MAX_REASON: Final = 2000
-"""Maximum number of characters that are quoted of an exception."""
+"""Maximum number of characters that are read of an exception."""
 
 _MEMBERS: Final = ("name", "supports_tools", "max_context_tokens", "stream")
 
@@ -62,17 +61,17 @@ class ChatCompleteAdapter:
     """An `LLMProvider` that asks a `ChatComplete`. Each answer comes in one piece."""
 
     def __init__(self, asked: ChatComplete) -> None:
-        self._asked = asked
+        self.asked = asked
         self.name = str(getattr(asked, "name", None) or type(asked).__name__)
         self.supports_tools = bool(getattr(asked, "supports_tools", True))
         self.max_context_tokens: int | None = getattr(asked, "max_context_tokens", None)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
         """Ask the model once (see `LLMProvider`)."""
-        model = request.model or getattr(self._asked, "model", None)
+        model = request.model or getattr(self.asked, "model", None)
         arguments = self._arguments(request, model)
         try:
-            answer = await self._asked.chat_complete(**arguments)
+            answer = await self.asked.chat_complete(**arguments)
         except ProviderError:
             raise
         except Exception as exc:
@@ -83,7 +82,7 @@ class ChatCompleteAdapter:
         yield completion
 
     def _arguments(self, request: ModelRequest, model: str | None) -> dict[str, Any]:
-        signature = inspect.signature(self._asked.chat_complete)
+        signature = inspect.signature(self.asked.chat_complete)
         any_name = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
         options = chat_completions.options(request.sampler, request.tools)
         arguments = {
@@ -111,14 +110,19 @@ class ChatCompleteAdapter:
             raise self._error(message, ErrorCategory.UNKNOWN, model) from None
 
     def _failed(self, exc: Exception, model: str | None) -> ProviderError:
-        said = redact(printable(str(exc)[:MAX_REASON]))
+        """Return what an exception of the object means. Its text may hold a key or an address, so that only its class
+        and its status are told; whoever looks for more finds it as the cause."""
+        said = str(exc)[:MAX_REASON]
         status = getattr(exc, "status_code", None)
-        if isinstance(status, int):
-            category = classify(status, said)
-        else:
-            category = ErrorCategory.NETWORK if isinstance(exc, OSError) else ErrorCategory.UNKNOWN
+        if not isinstance(status, int):
             status = None
-        return self._error(f"The provider {self.name!r} failed: {type(exc).__name__}: {said}", category, model, status)
+            category = ErrorCategory.NETWORK if isinstance(exc, OSError) else ErrorCategory.UNKNOWN
+        elif model is not None and is_unknown_model(status, said, model):
+            category = ErrorCategory.MODEL
+        else:
+            category = classify(status, said)
+        told = "" if status is None else f" (HTTP status {status})"
+        return self._error(f"The provider {self.name!r} failed: {type(exc).__name__}{told}.", category, model, status)
 
     def _error(
         self, message: str, category: ErrorCategory, model: str | None, status: int | None = None

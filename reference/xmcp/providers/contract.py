@@ -171,6 +171,9 @@ _NO_TOOLS: Final = ToolSchemas()
 _WORDS: Final = 'Grüße, 世界 👩‍👩‍👧: a < b & c \u2028 "quoted"\nnew line'
 _SECONDS: Final = 30.0
 
+_NOT_BY_CATEGORY: Final = (ErrorCategory.MODEL, ErrorCategory.TOO_LARGE, ErrorCategory.UNKNOWN)
+"""No refusal, or, of a model, in a test of its own."""
+
 _Test: TypeAlias = Callable[..., Awaitable[None]]
 
 
@@ -430,19 +433,17 @@ class ProviderContract:
     # ---- failures
 
     @_with_vendor("refusals")
-    @pytest.mark.parametrize(
-        "category", [one for one in ErrorCategory if one not in (ErrorCategory.TOO_LARGE, ErrorCategory.UNKNOWN)]
-    )
+    @pytest.mark.parametrize("category", [one for one in ErrorCategory if one not in _NOT_BY_CATEGORY])
     async def test_a_refusal_has_its_category(self, vendor: Vendor, category: ErrorCategory) -> None:
         vendor.answers(Refusal(category))
         assert (await _failure(vendor)).category is category
 
     @_with_vendor("refusals")
     async def test_an_unknown_model_is_named(self, vendor: Vendor) -> None:
-        vendor.answers(Refusal(ErrorCategory.UNKNOWN))
+        vendor.answers(Refusal(ErrorCategory.MODEL))
         error = await _failure(vendor, model="no-such-model")
         assert "no-such-model" in error.message
-        assert error.category is ErrorCategory.UNKNOWN
+        assert error.category is ErrorCategory.MODEL
 
     @_with_vendor("streams")
     async def test_an_answer_that_breaks_off_is_a_failure_of_the_network(self, vendor: Vendor) -> None:

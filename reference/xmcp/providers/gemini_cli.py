@@ -21,6 +21,7 @@ from typing import Final
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.option_names import checking_options
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.errors import redact
 from xmcp.providers.formats import gemini_cli
@@ -66,6 +67,7 @@ class GeminiCLIProvider:
     supports_tools = False
     max_context_tokens: int | None = None
 
+    @checking_options()
     def __init__(self, executable: str = EXECUTABLE, model: str | None = None, *, timeout: float = TIMEOUT) -> None:
         self.executable = executable
         self.model = model

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import urlsplit
 
+from xmcp.option_names import checking_options
 from xmcp.providers.openai import OpenAIProvider
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class LocalProvider(OpenAIProvider):
     host: ClassVar[str] = ""
     hint: ClassVar[str] = "Is it running? Start it with `ollama serve`, or `vllm serve MODEL` and its base_url=..."
 
+    @checking_options()
     def __init__(
         self,
         model: str | None = None,

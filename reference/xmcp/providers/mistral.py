@@ -130,7 +130,7 @@ class MistralProvider(StreamingProvider["Mistral"]):
         from mistralai.client._hooks import HookContext
 
         config = client.sdk_configuration
-        written = self._written(model, request)
+        written = await self._written(model, request)
         sent: httpx2.Request | None = None
         try:
             # What `chat.stream_async` does, with our body in the place of its model of the request.

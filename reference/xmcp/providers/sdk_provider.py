@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
+from xmcp.option_names import checking_options
 from xmcp.providers.errors import is_unknown_model, quotes_a_header, redact
 
 ClientT = TypeVar("ClientT")
@@ -67,6 +68,7 @@ class SDKProvider(ABC, Generic[ClientT]):
     supports_tools = True
     max_context_tokens: int | None = None
 
+    @checking_options()
     def __init__(
         self,
         api_key: str | None = None,
@@ -134,14 +136,16 @@ class SDKProvider(ABC, Generic[ClientT]):
 
     def _with_advice(self, told: ProviderError, model: str, *, began: bool = False) -> ProviderError:
         """Return the failure that the vendor describes, with what to change where that is known."""
-        advice = self._advice(told, model)
+        category = ErrorCategory.MODEL if is_unknown_model(told.status, told.message, model) else told.category
+        advice = self._advice(told, category, model)
         message = f"{told.message.rstrip('.')}. {advice}" if advice else told.message
-        return self._error(message, told.category, model, told.status, began=began)
+        return self._error(message, category, model, told.status, began=began)
 
-    def _advice(self, told: ProviderError, model: str) -> str:
-        if is_unknown_model(told.status, told.message, model):
-            return f"{self._called} has no model {model!r}: `list_models()` says which there are."
-        if told.category is ErrorCategory.AUTH:
+    def _advice(self, told: ProviderError, category: ErrorCategory, model: str) -> str:
+        if category is ErrorCategory.MODEL:
+            named = "" if model in told.message else f"There is no model {model!r}. "
+            return f"{named}`list_models()` says which there are."
+        if category is ErrorCategory.AUTH:
             if not self._key_place:
                 return "Pass a key as api_key=..."
             return f"Check {self._key_place}{' and what it may use' if told.status == 403 else ''}."

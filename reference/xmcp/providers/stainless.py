@@ -91,7 +91,7 @@ class StainlessProvider(StreamingProvider[ClientT]):
         import httpx2
 
         sdk = import_module(self.package)
-        written = self._written(model, request)
+        written = await self._written(model, request)
         # Ours has the first header already; options cost the SDK time at each request.
         headers = {**({} if self._client_is_ours else UNCOMPRESSED), **written.headers}
         try:
@@ -106,7 +106,7 @@ class StainlessProvider(StreamingProvider[ClientT]):
             )
             return cast("httpx2.Response", answer)
         except sdk.APIStatusError as exc:
-            if not self._asks_again(exc, model) or self._written(model, request) == written:
+            if not self._asks_again(exc, model) or await self._written(model, request) == written:
                 raise self._failure(exc, model) from None
         except Exception as exc:  # without a key, some clients raise a TypeError
             raise self._failure(exc, model) from without_frames(exc)

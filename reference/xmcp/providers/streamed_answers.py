@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.messages import size_of
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.errors import is_a_page
 from xmcp.providers.formats.chat_completions import MANY_CONTAINERS, takes_long, too_large
@@ -35,6 +36,9 @@ MAX_ERROR_BYTES: Final = 64 * 1024
 
 PAGES: Final = ("text/html", "application/xhtml+xml")
 """What a web server answers under an address that is not an API's."""
+
+LARGE_REQUEST: Final = 1024 * 1024
+"""Characters of content above which a request is written in a worker thread: pictures and files take milliseconds."""
 
 UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 
@@ -83,7 +87,7 @@ class StreamingProvider(SDKProvider[ClientT]):
         Raises:
             TypeError, ValueError, KeyError, AttributeError: the messages hold something that JSON cannot, or lack a
                 member.
-            ProviderError: they hold a file that the vendor does not take (category `content`).
+            ProviderError: they hold a file that the vendor does not take.
         """
 
     @abstractmethod
@@ -143,9 +147,10 @@ class StreamingProvider(SDKProvider[ClientT]):
         finally:
             await response.aclose()
 
-    def _written(self, model: str, request: ModelRequest) -> Written:
+    async def _written(self, model: str, request: ModelRequest) -> Written:
         try:
-            return self.written(model, request)
+            large = sum(map(size_of, request.messages)) > LARGE_REQUEST
+            return await asyncio.to_thread(self.written, model, request) if large else self.written(model, request)
         except ProviderError as exc:
             raise self._error(exc.message, exc.category, model) from None
         except (TypeError, ValueError, KeyError, AttributeError) as exc:

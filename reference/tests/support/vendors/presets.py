@@ -25,7 +25,7 @@ class Ollama(ChatCompletions):
 
     def refused(self, category: ErrorCategory, model: str) -> tuple[int, Any]:
         """See `StandIn.refused`."""
-        if category is not ErrorCategory.UNKNOWN:
+        if category is not ErrorCategory.MODEL:
             return super().refused(category, model)
         message = f'model "{model}" not found, try pulling it first'
         return 404, {"error": {"message": message, "type": "not_found_error", "param": None, "code": None}}
@@ -69,7 +69,7 @@ class DeepSeek(ChatCompletions):
         words = {
             ErrorCategory.CONTENT: (400, "Content Exists Risk", "invalid_request_error"),
             ErrorCategory.RATE_LIMIT: (429, "Too many requests", "rate_limit_reached_error"),
-            ErrorCategory.UNKNOWN: (400, f"Model Not Exist: {model}", "invalid_request_error"),
+            ErrorCategory.MODEL: (400, f"Model Not Exist: {model}", "invalid_request_error"),
         }
         if category not in words:
             return super().refused(category, model)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from xmcp.chat.errors import CONSEQUENCES, ErrorCategory, ProviderError
 from xmcp.providers import LLMProvider
-from xmcp.providers.chat_complete import ChatComplete, as_provider
+from xmcp.providers.chat_complete import ChatComplete, ChatCompleteAdapter, as_provider
 
 Fallback: TypeAlias = "str | tuple[LLMProvider | ChatComplete | str, str | None]"
 """The name of a model of the same provider, or a provider (or the name of its class) with the name of a model."""
@@ -26,16 +26,23 @@ class Model:
 
 
 def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
-    """Return the models in the order in which they are asked.
+    """Return the models in the order in which they are asked; one that is there twice is asked once.
 
     Raises:
-        TypeError, ValueError: an entry of `fallbacks` is neither the name of a model nor a pair (provider, name).
+        TypeError, ValueError: an entry of `fallbacks` is neither the name of a model nor a pair (provider, name), or a
+            name is empty.
         ProviderError: a provider given by the name of its class has no key.
     """
     if isinstance(fallbacks, str):
         raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
     provider = as_provider("llm_provider", given)
-    return (Model(provider, model), *(_model(provider, fallback, "fallback_models", made) for fallback in fallbacks))
+    _check_name("llm_model", model)
+    models = [Model(provider, model)]
+    for fallback in fallbacks:
+        other = _model(provider, fallback, "fallback_models", made)
+        if not any(_same(other, one) for one in models):
+            models.append(other)
+    return tuple(models)
 
 
 def first(models: Sequence[Model], given: Any, make: Callable[[str, str], LLMProvider]) -> tuple[Model, ...]:
@@ -44,8 +51,17 @@ def first(models: Sequence[Model], given: Any, make: Callable[[str, str], LLMPro
     `make` returns the provider of a class name, given the option for messages. Raises what `chain` raises.
     """
     model = _model(models[0].provider, given, "model", make)
-    rest = (one for one in models[1:] if (one.provider, one.name) != (model.provider, model.name))
-    return (model, *rest)
+    return (model, *(one for one in models[1:] if not _same(one, model)))
+
+
+def _same(one: Model, other: Model) -> bool:
+    """Return whether two entries ask the same model of the same provider."""
+    asked, also = (
+        model.provider.asked if isinstance(model.provider, ChatCompleteAdapter) else model.provider
+        for model in (one, other)
+    )
+    own = getattr(asked, "model", None)
+    return asked is also and (one.name or own) == (other.name or own)
 
 
 def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["repeat", "next", "raise"]:
@@ -81,14 +97,23 @@ def too_small(model: Model, tokens: int) -> ProviderError:
 
 def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, str], LLMProvider]) -> Model:
     if isinstance(given, str):
+        _check_name(option, given)
         return Model(provider, given)
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise TypeError(f"{option} has {given!r}; it takes names of models, or pairs (provider, model).")
     chosen, name = given
+    _check_name(option, name)
     by_name = isinstance(chosen, str)
     if isinstance(chosen, str):
         chosen = make(chosen, option)
     return Model(as_provider(f"The provider in {option}", chosen), name, by_name)
+
+
+def _check_name(option: str, name: Any) -> None:
+    if not isinstance(name, str | None):
+        raise TypeError(f"{option} has {name!r} as the name of a model: give a text, or None for the provider's own.")
+    if name is not None and not name.strip():
+        raise ValueError(f"{option} has an empty text as the name of a model: leave it out for the provider's own.")
 
 
 def made(name: str, option: str) -> LLMProvider:

@@ -41,6 +41,8 @@ class LibraryPrices:
         self._snapshot: DataSnapshot | None = None
         self._models: dict[tuple[str, str], ModelInfo | None] = {}
         self._warned = False
+        self.loaded = False
+        """Whether `load` has ended, so that a price takes no import in the event loop."""
 
     async def load(self) -> None:
         """Import the library in a thread, since that takes about 0.1 s, and longer the first time."""
@@ -49,6 +51,7 @@ class LibraryPrices:
         except Exception:
             # Without prices, chats work: each record then says that its cost is not known.
             self._log.exception("prices_not_loaded")
+        self.loaded = True
 
     def of(self, provider: object) -> Price:
         """Return the prices of the vendor that bills the requests of `provider`."""

@@ -50,6 +50,13 @@ class AnswerInvalid(ProviderError):
         self.text = text
         self.faults = tuple(faults)
 
+    def ui_message(self) -> str:
+        """See `ProviderError.ui_message`."""
+        return (
+            "The AI model's answer does not have the form that this application needs. Ask in other words, or tell "
+            "whoever runs the application."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerType:
@@ -104,7 +111,7 @@ class AnswerType:
         )
 
 
-_FENCE_BEGINS: Final = re.compile(r"```(?:json)?[ \t]*(?=\n)")
+_FENCE_BEGINS: Final = re.compile(r"```(?:json)?[ \t\r]*(?=\n)", re.IGNORECASE)
 _FENCE_ENDS: Final = re.compile(r"\n[ \t]*```")
 
 

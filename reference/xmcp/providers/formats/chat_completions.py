@@ -18,7 +18,7 @@ from xmcp.chat.completions import Completion, ToolCall, unique_ids
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import containers, encode_json
 from xmcp.chat.messages import Message
-from xmcp.chat.sampler_config import SamplerConfig
+from xmcp.chat.sampler_config import NOT_A_NAME, SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
@@ -64,7 +64,7 @@ def options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
     given = sampler.to_dict()
     members: dict[str, Any] = {name: given[name] for name in _SAME_NAME if name in given}
     if (choice := sampler.tool_choice) is not None and tools.tools:
-        by_name = choice not in ("auto", "none", "required")
+        by_name = choice not in NOT_A_NAME
         members["tool_choice"] = {"type": "function", "function": {"name": choice}} if by_name else choice
     if sampler.response_format is not None:
         schema = {"name": "answer", "schema": dict(sampler.response_format)}

@@ -16,7 +16,7 @@ from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import Message, text_of
-from xmcp.chat.sampler_config import SamplerConfig
+from xmcp.chat.sampler_config import NOT_A_NAME, SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
@@ -109,7 +109,7 @@ def _options(sampler: SamplerConfig, tools: ToolSchemas) -> dict[str, Any]:
     if sampler.max_tokens is not None:
         members["max_output_tokens"] = sampler.max_tokens
     if (choice := sampler.tool_choice) is not None and tools.tools:
-        by_name = choice not in ("auto", "none", "required")
+        by_name = choice not in NOT_A_NAME
         members["tool_choice"] = {"type": "function", "name": choice} if by_name else choice
     if sampler.response_format is not None:
         schema = {"type": "json_schema", "name": "answer", "schema": dict(sampler.response_format), "strict": False}
