@@ -133,8 +133,14 @@ def as_httpx2(answer: Any) -> httpx2.Response:
     return httpx2.Response(200, headers=headers, stream=stream, request=httpx2.Request("POST", str(answer.url)))
 
 
+def with_faults_of_httpx2(stream: httpx2.SyncByteStream | httpx2.AsyncByteStream) -> httpx2.AsyncByteStream:
+    """Return the body of an unread answer that a transport of any kind got; what goes wrong with it is of httpx2."""
+    assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - the answer of an AsyncClient
+    return _OfAnotherLibrary(aiter(stream), stream.aclose)
+
+
 class _OfAnotherLibrary(httpx2.AsyncByteStream):
-    """The body of such an answer. What goes wrong with its connection is an exception of httpx2."""
+    """A body that need not raise exceptions of httpx2; they become those."""
 
     def __init__(self, pieces: AsyncIterator[bytes], close: Callable[[], Any]) -> None:
         self._pieces, self._close = pieces, close
@@ -143,6 +149,8 @@ class _OfAnotherLibrary(httpx2.AsyncByteStream):
         try:
             async for piece in self._pieces:
                 yield piece
+        except httpx2.HTTPError:
+            raise
         except Exception as exc:
             kind = httpx2.ReadTimeout if isinstance(exc, TimeoutError) else httpx2.ReadError
             raise kind(type(exc).__name__) from exc

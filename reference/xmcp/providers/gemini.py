@@ -60,9 +60,12 @@ class GeminiProvider(StreamingProvider["Client"]):
             `GOOGLE_GEMINI_BASE_URL`.
         model: Model for requests that name none (default `gemini-3.8-flash`).
         client: A ready `google.genai.Client` instead of key and address; the caller closes it.
+        http_client: An `httpx2.AsyncClient` that sends the requests, with its proxies, certificates and hooks; the
+            caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`.
         ProviderError: no key anywhere (category `auth`).
     """
 
@@ -204,14 +207,15 @@ class GeminiProvider(StreamingProvider["Client"]):
         import httpx2
         from google import genai
 
-        from xmcp import http_transport
+        from xmcp import http_clients
 
-        http = httpx2.AsyncClient(
+        http = http_clients.new_client(
+            httpx2.AsyncClient,
+            self._http_client,
             event_hooks={"request": [_set_timeouts], "response": [_bound]},
             headers=UNCOMPRESSED,
             # A redirect would take the key along to wherever it leads.
             follow_redirects=False,
-            **http_transport.client_options(),
         )
         options = genai.types.HttpOptions(
             base_url=self._base_url,

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xmcp.chat.errors import CONSEQUENCES, ErrorCategory, ProviderError
 from xmcp.providers import LLMProvider
 from xmcp.providers.chat_complete import ChatComplete, as_provider
+from xmcp.providers.sdk_provider import SDKProvider
+
+if TYPE_CHECKING:
+    import httpx2
 
 Fallback: TypeAlias = "str | tuple[LLMProvider | ChatComplete | str, str | None]"
 """The name of a model of the same provider, or a provider (or the name of its class) with the name of a model."""
@@ -25,8 +29,13 @@ class Model:
     """Whether the provider was made here, from the name of its class, so that the client must close it."""
 
 
-def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
-    """Return the models in the order in which they are asked.
+def chain(
+    given: LLMProvider | ChatComplete,
+    model: str | None,
+    fallbacks: Sequence[Fallback],
+    make: Callable[[str, str], LLMProvider] | None = None,
+) -> tuple[Model, ...]:
+    """Return the models in the order in which they are asked. `make` is as for `first`; default `made`.
 
     Raises:
         TypeError, ValueError: an entry of `fallbacks` is neither the name of a model nor a pair (provider, name).
@@ -35,7 +44,10 @@ def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Seque
     if isinstance(fallbacks, str):
         raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
     provider = as_provider("llm_provider", given)
-    return (Model(provider, model), *(_model(provider, fallback, "fallback_models", made) for fallback in fallbacks))
+    return (
+        Model(provider, model),
+        *(_model(provider, fallback, "fallback_models", make or made) for fallback in fallbacks),
+    )
 
 
 def first(models: Sequence[Model], given: Any, make: Callable[[str, str], LLMProvider]) -> tuple[Model, ...]:
@@ -91,16 +103,25 @@ def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, 
     return Model(as_provider(f"The provider in {option}", chosen), name, by_name)
 
 
-def made(name: str, option: str) -> LLMProvider:
+def made(name: str, option: str, http_client: httpx2.AsyncClient | None = None) -> LLMProvider:
     """Return a new provider of the class of this name; `option` is where it was given.
 
     Raises:
-        ValueError: there is no such class.
+        ValueError: there is no such class, or it sends no requests itself, for which there is an `http_client`.
         ProviderError: it has no key.
     """
     providers = import_module("xmcp.providers")
     known = [known for known in providers.__all__ if known.endswith("Provider") and known != "LLMProvider"]
     if name not in known:
         raise ValueError(f"{option} names the provider {name!r}; there are {', '.join(known)}.")
-    provider: LLMProvider = getattr(providers, name)()
+    kind = getattr(providers, name)
+    if http_client is None:
+        provider: LLMProvider = kind()
+    elif issubclass(kind, SDKProvider):
+        provider = kind(http_client=http_client)
+    else:
+        raise ValueError(
+            f"{option} names the provider {name!r}, which sends no HTTP requests itself, so that it cannot use the "
+            f"http_client: pass the pair ({name}(...), model)."
+        )
     return provider
