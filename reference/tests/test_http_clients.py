@@ -15,6 +15,7 @@ from support.scripted_model import ScriptedModel, asks
 from support.vendors.every import EVERY
 from support.vendors.stand_in import StandIn
 
+import xmcp.providers.gemini as gemini_module
 from xmcp.client import AIClient, ServerTarget
 from xmcp.client.servers.targets import source
 from xmcp.http_clients import MAX_COOKIES, check, new_client
@@ -88,7 +89,8 @@ class Breaking(httpx2.AsyncByteStream):
 async def test_what_fails_in_the_application_is_a_failure_of_the_provider(
     vendor: type[StandIn], where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("asyncio.sleep", _at_once)  # between the retries of an SDK
+    monkeypatch.setattr("xmcp.providers.mistral.RETRIES_END_MS", -1)
+    monkeypatch.setitem(gemini_module._ATTEMPTS, "attempts", 1)
 
     async def fails(_: Any) -> None:
         raise RuntimeError("of a hook")
@@ -100,19 +102,15 @@ async def test_what_fails_in_the_application_is_a_failure_of_the_provider(
     hooks = {} if where == "body" else {where: [fails]}
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer), event_hooks=hooks) as client:
         provider = type(made)(api_key=SECRET, base_url="http://host", model=made.model, http_client=client)
+        sdk = await provider._sdk()
+        if hasattr(sdk, "max_retries"):
+            sdk.max_retries = 0
         with pytest.raises(ProviderError) as caught:
             await ask(provider)
         await provider.aclose()
     assert (caught.value.category, caught.value.began) == (ErrorCategory.NETWORK, where == "body")
     said = "broke in the middle of its answer" if where == "body" else "the http_client failed: RuntimeError: of a hook"
     assert said in caught.value.message
-
-
-async def _at_once(seconds: float) -> None:
-    await _asleep(0)
-
-
-_asleep = asyncio.sleep
 
 
 async def test_what_the_application_set_for_its_client_counts_unless_the_request_has_it_itself() -> None:
