@@ -9,15 +9,22 @@ import pytest
 from support.http_host import listening
 from support.scripted_model import ChatServer
 
-from xmcp import http_transport
+from xmcp import http_clients
 
 
 @pytest.fixture(params=["aiohttp", "httpx2"])
-def over_each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a test over our transport, and over httpx2's own, which has to behave in the same way."""
-    if request.param == "httpx2":
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-        monkeypatch.setattr(http_transport, "client_options", lambda verify=True: {"verify": verify, "limits": limits})
+async def over_each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Run a test over our transport, and over an `http_client` of the application, which behaves in the same way."""
+    if request.param == "aiohttp":
+        yield
+        return
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx2.AsyncClient(limits=limits) as client:
+        new_client = http_clients.new_client
+        monkeypatch.setattr(
+            http_clients, "new_client", lambda kind, given, **options: new_client(kind, given or client, **options)
+        )
+        yield
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ an answer that comes in it all the same is refused.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from inspect import isawaitable
+from typing import Any
 
 import httpx2
 
@@ -114,3 +116,46 @@ class _Truncated(_Body):
             yield piece
             if taken >= self._most:
                 return
+
+
+def as_httpx2(answer: Any) -> httpx2.Response:
+    """Return an answer with the status 200 that an SDK left unread: one of httpx2, of httpx or of aiohttp.
+
+    Raises:
+        AttributeError: it is of another library.
+    """
+    if isinstance(answer, httpx2.Response):
+        return answer
+    of_httpx = hasattr(answer, "aiter_raw")
+    pieces = answer.aiter_raw() if of_httpx else answer.content.iter_any()
+    stream = _OfAnotherLibrary(pieces, answer.aclose if of_httpx else answer.close)
+    headers = answer.headers.raw if of_httpx else answer.raw_headers
+    return httpx2.Response(200, headers=headers, stream=stream, request=httpx2.Request("POST", str(answer.url)))
+
+
+def with_faults_of_httpx2(stream: httpx2.SyncByteStream | httpx2.AsyncByteStream) -> httpx2.AsyncByteStream:
+    """Return the body of an unread answer that a transport of any kind got; what goes wrong with it is of httpx2."""
+    assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - the answer of an AsyncClient
+    return _OfAnotherLibrary(aiter(stream), stream.aclose)
+
+
+class _OfAnotherLibrary(httpx2.AsyncByteStream):
+    """A body that need not raise exceptions of httpx2; they become those."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], close: Callable[[], Any]) -> None:
+        self._pieces, self._close = pieces, close
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._pieces:
+                yield piece
+        except httpx2.HTTPError:
+            raise
+        except Exception as exc:
+            kind = httpx2.ReadTimeout if isinstance(exc, TimeoutError) else httpx2.ReadError
+            raise kind(type(exc).__name__) from exc
+
+    async def aclose(self) -> None:
+        closing = self._close()
+        if isawaitable(closing):
+            await closing

@@ -5,7 +5,8 @@
     uv run nox -s bench -- wire         only the codec (wire.py describes its floors)
     uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (server.py)
     uv run nox -s bench -- client       only AIClient, against a loop by hand on the raw SDKs (client.py)
-    uv run nox -s bench -- providers    only the providers, against their vendors' raw SDKs (providers.py)
+    uv run nox -s bench -- providers    only the providers, against their vendors' raw SDKs (providers.py), and how long
+                                        a very large event holds up the event loop (large_events.py)
     uv run nox -s bench -- suite        only the suite: with the tool of section 1.7, against bare calls (fixture.py),
                                         and whole runs of `xmcp check server` (whole_check.py)
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from tools.bench import client, fixture, providers, server, whole_check, wire
+from tools.bench import client, fixture, large_events, providers, server, whole_check, wire
 from tools.bench.figure import Figure
 
 
@@ -76,6 +77,8 @@ def measure_providers(rounds: int) -> None:
     """Measure the providers and print their figures."""
     print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
     for figure in providers.figures(rounds):
+        report(figure)
+    for figure in large_events.figures(max(3, rounds // 3)):
         report(figure)
 
 

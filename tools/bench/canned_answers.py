@@ -3,7 +3,8 @@
     python -m tools.bench.canned_answers
 
 It prints its port and serves until its standard input ends. The path of a request begins with the number of pieces in
-which the text is streamed; a request that asks for no stream gets the text in one piece.
+which the text is streamed; a request that asks for no stream gets the text in one piece. A path that begins with
+`8000000-commas` has one event of so many bytes, made of what `LARGE` says.
 """
 
 from __future__ import annotations
@@ -123,12 +124,43 @@ FORMATS: Final[dict[str, Callable[..., Iterator[Json]]]] = {
 """By a part of the path."""
 
 
+FULL_OBJECTS: Final = 180_000
+
+
+def _full(size: int) -> bytes:
+    """Return about as many objects and values as are read, and a text."""
+    objects = b'{"a":1},' * min(FULL_OBJECTS, size // 20)
+    return b'[%b"%b"]' % (objects, b"x" * (size - len(objects)))
+
+
+LARGE: Final[dict[str, Callable[[int], bytes]]] = {
+    "text": lambda size: b'"%b"' % (b"Some words, and more. " * (size // 22)),
+    "letters": lambda size: b'"%b"' % ("\u00e9 \U0001f600 ".encode() * (size // 8)),
+    "escapes": lambda size: b'"%b"' % (b"\\n\\u00e9" * (size // 8)),
+    "full": _full,
+    "commas": lambda size: b"[%b0]" % (b"0," * (size // 2)),
+    "brackets": lambda size: b"[%b0]" % (b"[]," * (size // 3)),
+    "members": lambda size: b"{%b}" % b",".join(b'"%d":1' % n for n in range(size // 10)),
+}
+"""What a large event is made of, as JSON of about so many bytes. A text is the vendor's; anything else is a member that
+no format has."""
+
+
+def _enlarged(event: bytes, payload: bytes) -> bytes:
+    text = json.dumps(WORD).encode()
+    return event.replace(text, payload, 1) if payload.startswith(b'"') else b'{"more":%b,%b' % (payload, event[1:])
+
+
 @cache
 def answer(path: str, stream: bool) -> bytes:
     """Return the answer to a request, with its headers."""
-    pieces = int(path.split("/")[1])
+    number, _, large = path.split("/")[1].partition("-")
+    pieces = 1 if large else int(number)
     written = next(written for part, written in FORMATS.items() if part in path)
     said = [(one.get("type"), json.dumps(one).encode()) for one in written(pieces, stream=stream)]
+    if large:
+        place = next(place for place, one in enumerate(said) if WORD.encode() in one[1])
+        said[place] = (said[place][0], _enlarged(said[place][1], LARGE[large](int(number))))
     if not stream:
         body, kind = said[0][1], b"application/json"
     else:

@@ -140,7 +140,7 @@ def test_the_keywords_of_a_client_are_those_of_its_options_with_the_same_types_a
     ]
     defaults = {keyword.name: keyword.default for keyword in keywords}
     assert defaults == {option.name: option.default for option in fields(ClientOptions)}
-    assert len(defaults) == 39
+    assert len(defaults) == 40
     assert {keyword.kind for keyword in keywords[1:]} == {inspect.Parameter.KEYWORD_ONLY}
 
 

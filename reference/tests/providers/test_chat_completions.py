@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 from support.growth import is_linear
 
 from xmcp.chat.completions import MAX_ID, unique_ids
+from xmcp.chat.json_pieces import PIECE
 from xmcp.providers import ErrorCategory, ProviderError, ToolCall, Usage
 from xmcp.providers.errors import classify, redact
+from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_completions import (
     MAX_CONTAINERS,
+    MAX_VALUES,
     Assembly,
     content_text,
     parse,
@@ -287,6 +290,64 @@ def test_json_of_nothing_but_brackets_is_refused_and_not_read(cut: int) -> None:
     data = b'{"x":[' + b"[]," * MAX_CONTAINERS + b"0]}"
     with pytest.raises(ProviderError, match="too large to be read"):
         parse(data[: len(data) - cut], "test")
+
+
+@pytest.mark.parametrize(
+    ("more", "refused"),
+    [
+        (b"[" + b"[]," * (MAX_CONTAINERS - 2) + b"0]", None),
+        (b"[" + b"[]," * MAX_CONTAINERS + b"0]", "200,000 arrays and objects"),
+        (b'"' + b"[{" * (MAX_CONTAINERS // 2) + b'"', "200,000 arrays and objects"),
+        (b"[" + b"0," * (MAX_VALUES - 5) + b"0]", None),
+        (b"[" + b"0," * MAX_VALUES + b"0]", "1,000,000 values"),
+        (b"{" + b",".join(b'"%d":0' % n for n in range(MAX_VALUES // 2 + 1)) + b"}", "1,000,000 values"),
+        (b'"' + b"," * MAX_VALUES + b'"', "1,000,000 values"),
+        (b'"' + b"x" * (8 << 20) + b'"', None),
+        (b'"' + b"\\n\\u00e9" * (1 << 20) + b'"', None),
+    ],
+    ids=["[", "many [", "[ in a text", ",", "many ,", "members", ", in a text", "text", "escapes"],
+)
+def test_how_much_may_be_in_one_chunk(more: bytes, refused: str | None) -> None:
+    data = b'{"model":"m","more":%b}' % more
+    if refused is None:
+        value = parse(data, "test")
+        assert value == json.loads(data)
+        return
+    with pytest.raises(ProviderError, match=f"one piece of it has more than {refused}") as caught:
+        parse(data, "test")
+    assert caught.value.category is ErrorCategory.TOO_LARGE
+
+
+@pytest.mark.parametrize("more", [b'"%b"' % (b"x" * (4 << 20)), b"[%b0]" % (b'0,"a",{"b":1.5},' * 60_000)])
+def test_no_piece_of_a_large_chunk_is_read_at_once(more: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser keeps the interpreter to itself: the event loop would wait, although another thread reads."""
+    sizes, loads = [], chat_completions._loads
+
+    def noted(data: bytes) -> Any:
+        sizes.append(len(data))
+        return loads(data)
+
+    monkeypatch.setattr(chat_completions, "_loads", noted)
+    data = b'{"model":"m","more":%b}' % more
+    assert parse(data, "test") == json.loads(data)
+    assert max(sizes) < PIECE + 50
+
+
+def test_half_an_emoji_in_a_large_chunk_is_a_sign_for_it_and_no_number_is_larger_than_64_bits() -> None:
+    rest = b'"x",' * 20_000 + b'18446744073709551615,18446744073709551616,-9223372036854775809,"a \\ud83d",0'
+    (*_, largest, above, below, text, last) = parse(b'{"more":[%b]}' % rest, "test")["more"]
+    assert (largest, above, below) == (2**64 - 1, 2.0**64, -(2.0**63))
+    assert (type(largest), type(above), type(below)) == (int, float, float)
+    assert (text, last) == ("a \ufffd", 0)
+
+
+@pytest.mark.parametrize(
+    "more", [b"0]" + b" " * PIECE, b'"\\u12"', b'"\x00%b"' % (b"x" * PIECE), b'"%b' % (b"x" * 3 * PIECE), b"9" * 5000]
+)
+def test_a_large_chunk_that_is_no_json_is_refused(more: bytes) -> None:
+    text = b'{"x":["%b"],"more":%b}' % (b"x" * (3 << 20), more)
+    with pytest.raises(ProviderError, match="not JSON"):
+        parse(text, "test")
 
 
 def test_a_status_without_words_has_a_category_and_words_come_first() -> None:

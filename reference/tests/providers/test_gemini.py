@@ -10,11 +10,12 @@ import sys
 import threading
 import traceback
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from google import genai
-from google.genai.types import GenerateContentResponse
+from google.genai._api_client import BaseApiClient
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from support.http_host import http_host
 from support.vendors.gemini import FOREIGN, MODEL, Gemini, chunk, one_part, quota
@@ -99,9 +100,9 @@ def slowly(reply: Response) -> Response:
 def assembled(*parts: dict[str, Any], finish: str = "STOP", names: Any = None) -> Completion:
     assembly = gemini.Assembly("gemini", None, names)
     for part in parts:
-        assembly.take(GenerateContentResponse.model_validate({"candidates": [{"content": {"parts": [part]}}]}))
-    assembly.take(GenerateContentResponse.model_validate({"candidates": [{"finishReason": finish}]}))
-    return assembly.finish()
+        assembly.take({"candidates": [{"content": {"parts": [part]}}]})
+    assembly.take({"candidates": [{"finishReason": finish}]})
+    return assembly.finish(done=True)
 
 
 def body(messages: list[Any], model: str = MODEL, tools: ToolSchemas = NO_TOOLS, **options: Any) -> dict[str, Any]:
@@ -357,8 +358,7 @@ def test_why_an_answer_ended(finish: str, reason: str) -> None:
     assert assembled({"text": "a"}, finish=finish).finish_reason == reason
 
 
-@pytest.mark.filterwarnings("ignore:A_NEW_REASON is not a valid")
-def test_a_reason_that_the_sdk_does_not_know_is_an_end() -> None:
+def test_a_reason_that_is_new_is_an_end() -> None:
     assert assembled({"text": "a"}, finish="A_NEW_REASON").finish_reason == "stop"
     assert assembled({"functionCall": {"name": "f"}}).finish_reason == "tool_calls"
 
@@ -371,9 +371,9 @@ async def test_a_call_that_the_vendor_could_not_read_can_be_asked_for_again(serv
     assert error.message.endswith("gave up its answer: MALFORMED_FUNCTION_CALL")
     told = {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "print(\n"}]}
     assembly = gemini.Assembly("gemini")
-    assembly.take(GenerateContentResponse.model_validate(told))  # as Vertex AI tells it
+    assembly.take(told)  # as Vertex AI tells it
     with pytest.raises(ProviderError, match=r"MALFORMED_FUNCTION_CALL \(print\(\\n\)$"):
-        assembly.finish()
+        assembly.finish(done=True)
     assert assembled({"functionCall": {"name": "f"}}, finish="UNEXPECTED_TOOL_CALL").finish_reason == "tool_calls"
 
 
@@ -392,12 +392,9 @@ async def test_thoughts_and_the_results_of_the_vendors_tools_are_counted(server:
     assert (await ask(server))[1].usage == Usage()
 
 
-@pytest.mark.parametrize("count", [-1, 2**60])
+@pytest.mark.parametrize("count", [-1, 2**60, "9", None, True, 1.5])
 def test_a_number_that_is_no_count_is_none(count: int) -> None:
-    counted = {"usageMetadata": {"promptTokenCount": count, "candidatesTokenCount": 2}}
-    said = GenerateContentResponse.model_validate(counted).usage_metadata
-    assert said is not None
-    assert gemini.usage(said) == Usage(None, 2, None)
+    assert gemini.usage({"promptTokenCount": count, "candidatesTokenCount": 2}) == Usage(None, 2, None)
 
 
 async def test_what_arrived_is_known_before_the_end(server: Server) -> None:
@@ -513,7 +510,8 @@ async def test_a_redirect_is_not_followed_with_the_key(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "bound", ["gemini.MAX_STREAM_BYTES", "gemini.MAX_EVENT_BYTES", "formats.gemini.MAX_ANSWER_CHARACTERS"]
+    "bound",
+    ["streamed_answers.MAX_STREAM_BYTES", "formats.sse.MAX_EVENT_BYTES", "formats.gemini.MAX_ANSWER_CHARACTERS"],
 )
 async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(
     server: Server, monkeypatch: pytest.MonkeyPatch, bound: str
@@ -533,7 +531,7 @@ async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(
 async def test_an_event_of_very_many_parts_is_refused_and_not_read(
     server: Server, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(provider_module, "MAX_CONTAINERS", 200)
+    monkeypatch.setattr("xmcp.providers.formats.chat_completions.MAX_CONTAINERS", 200)
     few = [one_part({"text": "ok"}) for _ in range(199)]
     many = json.dumps({"candidates": [{"content": {"parts": [{"text": "a"}] * 300}}]}).encode()
     few.append(chunk(candidates=[{"finishReason": "STOP"}]))
@@ -541,6 +539,21 @@ async def test_an_event_of_very_many_parts_is_refused_and_not_read(
     assert (await ask(server))[1].text == "ok" * 199
     server.replies = [slowly(Response(b"data: " + many + b"\n\n" if kind == SSE else many, media_type=kind))]
     assert (await failure(server)).category is ErrorCategory.TOO_LARGE
+
+
+async def test_a_page_of_models_of_very_many_parts_is_refused_and_not_read(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_module, "MAX_CONTAINERS", 200)
+    for number, names in ((100, [MODEL]), (300, None)):
+        listed = {"models": [{"name": f"models/{MODEL}"}], "more": [[]] * number}
+        server.replies = [slowly(JSONResponse(listed))]
+        if names is not None:
+            assert await server.provider.list_models() == names  # type: ignore[attr-defined]
+            continue
+        with pytest.raises(ProviderError) as caught:
+            await server.provider.list_models()  # type: ignore[attr-defined]
+        assert caught.value.category is ErrorCategory.TOO_LARGE
 
 
 async def test_of_an_endless_list_of_models_no_more_is_read_than_anybody_has(
@@ -590,7 +603,7 @@ def test_everything_that_is_kept_counts(monkeypatch: pytest.MonkeyPatch, part: d
 
 
 async def test_an_answer_in_one_piece_has_a_bound(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provider_module, "MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr("xmcp.providers.streamed_answers.MAX_BODY_BYTES", 1000)
     server.replies = [Response(b'{"a": "' + b"x" * 2000 + b'"}', media_type="application/json")]
     assert (await failure(server)).category is ErrorCategory.TOO_LARGE
 
@@ -750,6 +763,38 @@ async def test_a_client_of_the_caller_is_used_and_left_open(
     client.close()
 
 
+def _without_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(BaseApiClient, "_async_request")
+
+
+def _with_another_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def sent(self: Any, request: Any) -> Any: ...
+
+    monkeypatch.setattr(BaseApiClient, "_async_request", sent)
+
+
+def _without_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.genai._transformers", None)
+
+
+def _with_another_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def sent(self: Any, request: Any, stream: bool) -> Any:
+        return SimpleNamespace(response_stream=object())
+
+    monkeypatch.setattr(BaseApiClient, "_async_request", sent)
+
+
+@pytest.mark.parametrize("other", [_without_a_method, _with_another_signature, _without_a_module, _with_another_answer])
+async def test_a_release_of_the_sdk_that_sends_in_another_way_is_named(
+    server: Server, monkeypatch: pytest.MonkeyPatch, other: Any
+) -> None:
+    other(monkeypatch)
+    refused = await failure(server)
+    assert f"google-genai {genai.__version__} sends its requests in another way" in refused.message
+    assert "pip install 'xmcp[gemini]'" in refused.message
+    assert (refused.category, refused.began, server.bodies) == (ErrorCategory.UNKNOWN, False, [])
+
+
 @pytest.fixture
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"):
@@ -810,7 +855,7 @@ def test_the_provider_is_there_without_its_sdk_being_loaded() -> None:
 async def test_raw_answers_of_the_contract_are_no_answers(server: Server) -> None:
     server.answers(Raw("no JSON", b"data: oops\n\n", SSE))
     refused = await failure(server)
-    assert refused.message.endswith("no answer of Gemini: check the base URL and the service behind it.")
+    assert refused.message.endswith("something that is not JSON: check the base URL and the service behind it.")
     assert "oops" not in "".join(traceback.format_exception(refused))
 
 

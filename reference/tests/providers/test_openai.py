@@ -308,17 +308,21 @@ async def test_an_error_may_name_any_charset(chat_server: Any, provider: OpenAIP
 async def test_a_chunk_with_many_parts_is_read_in_a_worker(
     chat_server: Any, provider: OpenAIProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads, parse = [], chat_completions.parse
+    threads: list[bool] = []
 
-    def noted(*args: Any) -> Any:
-        threads.append(threading.current_thread() is threading.main_thread())
-        return parse(*args)
+    def noting(read: Any) -> Any:
+        def noted(*args: Any) -> Any:
+            threads.append(threading.current_thread() is threading.main_thread())
+            return read(*args)
 
-    monkeypatch.setattr(chat_completions, "parse", noted)
-    many = json.dumps({"choices": [{"delta": {"content": "a"}}], "more": [[]] * 20_000})
+        return noted
+
+    monkeypatch.setattr(chat_completions, "parse", noting(chat_completions.parse))
+    monkeypatch.setattr(chat_completions.Assembly, "take", noting(chat_completions.Assembly.take))
+    many = json.dumps({"choices": [{"delta": {"content": "a"}}], "more": [[]] * 30_000})
     chat_server.replies = [Reply([f"data: {many}\n\ndata: [DONE]\n\n".encode()], 200, "text/event-stream")]
     assert (await ask(provider))[0] == ["a"]
-    assert threads == [False]
+    assert threads == [False, False]
 
 
 async def test_azure_finds_its_deployment_in_the_path(chat_server: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from support.vendors.anthropic_messages import AnthropicMessages
 from support.vendors.chat_completions import ChatCompletions
+from support.vendors.gemini import Gemini
 from support.vendors.mistral import Mistral
 from support.vendors.presets import DeepSeek, MiniMax
 from support.vendors.responses import Responses
@@ -22,7 +23,15 @@ from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.providers import ProviderError, ToolCall
 from xmcp.providers.base import Received
 from xmcp.providers.contract import Answer
-from xmcp.providers.formats import anthropic_messages, chat_completions, deepseek, minimax, mistral, responses
+from xmcp.providers.formats import (
+    anthropic_messages,
+    chat_completions,
+    deepseek,
+    gemini,
+    minimax,
+    mistral,
+    responses,
+)
 from xmcp.providers.formats.sse import EventReader
 from xmcp.providers.streamed_answers import Assembly
 
@@ -37,7 +46,8 @@ ANSWERS: Final = (
 NAMES: Final = re.findall(
     r"\w+",
     "choices content content_block data delta detail encrypted_content error function id index input item message name "
-    "output_index partial_json phase reasoning_details signature text thinking tool_calls type usage",
+    "output_index partial_json phase reasoning_details signature text thinking tool_calls type usage "
+    "args candidates finishReason functionCall parts promptFeedback thought thoughtSignature usageMetadata",
 )
 VALUES: Final = [
     *("null", "true", "7", "-1", "3.5", "1e999", "NaN", "18446744073709551616"),
@@ -62,6 +72,7 @@ FORMATS: Final = {
     ),
     "chat": Format(ChatCompletions, chat_completions.parse, lambda: chat_completions.Assembly("vendor", Received())),
     "deepseek": Format(DeepSeek, chat_completions.parse, lambda: deepseek.Assembly("vendor", Received())),
+    "gemini": Format(Gemini, gemini.parse, lambda: gemini.Assembly("vendor", Received())),
     "minimax": Format(MiniMax, chat_completions.parse, lambda: minimax.Assembly("vendor", Received())),
     "mistral": Format(Mistral, mistral.parse, lambda: mistral.Assembly("vendor", Received())),
     "responses": Format(Responses, responses.parse, lambda: responses.Assembly("vendor", Received())),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.genai.types import GenerateContentResponseUsageMetadata
 
 from xmcp.chat.usage import Usage
 from xmcp.providers.base import Received
@@ -54,10 +53,6 @@ def of_anthropic(said: Any) -> Usage:
     return received.usage
 
 
-def of_gemini(said: Any) -> Usage:
-    return gemini.usage(GenerateContentResponseUsageMetadata.model_validate(said))
-
-
 @pytest.mark.parametrize(
     ("read", "said", "written_to_cache"),
     [
@@ -66,7 +61,7 @@ def of_gemini(said: Any) -> Usage:
         (chat_completions.usage, DEEPSEEK, None),
         (mistral.usage, OPENAI, 20),
         (of_anthropic, ANTHROPIC, 20),
-        (of_gemini, GEMINI, None),
+        (gemini.usage, GEMINI, None),
     ],
     ids=["openai", "responses", "deepseek", "mistral", "anthropic", "gemini"],
 )

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any, assert_never, assert_type
 from uuid import UUID
 
+import httpx2
 from fastmcp import FastMCP
 from mcp_types import CallToolResult, TextContent
 
@@ -299,6 +300,7 @@ providers: list[LLMProvider] = [
     DeepSeekProvider("k", model="deepseek-v4-pro"),
     MiniMaxProvider("k", "https://api.minimaxi.com/v1"),
     LocalProvider("llama3.2", supports_tools=False),
+    MistralProvider("k", http_client=httpx2.AsyncClient(proxy="http://proxy.corp:3128")),
     ScriptedProvider(scripted),
     ScriptedProvider(["hello", Turn(calls=[("add", "{}")])]),
 ]
@@ -397,7 +399,11 @@ def client() -> AIClient:
     """Return a client with many options."""
     tools: ToolClient = Local()
     return AIClient(
-        {"crm": ServerTarget("https://crm.example", auth="token"), "own": tools, "files": "files.py"},
+        {
+            "crm": ServerTarget("https://crm.example", auth="token", http_client=httpx2.AsyncClient()),
+            "own": tools,
+            "files": "files.py",
+        },
         llm_provider=providers[0],
         llm_model="m",
         fallback_models=["n", (Echo(), "o"), ("OpenAIProvider", None)],

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack
 
 from xmcp.chat import client_made_errors, messages, user_input
 from xmcp.chat.arguments import of_application
@@ -63,6 +63,9 @@ from xmcp.providers.sdk_provider import MissingKey
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 from xmcp.wire import ToolResponse
 
+if TYPE_CHECKING:
+    import httpx2
+
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
     "Keep result['history'] and pass it with the next query."
@@ -90,6 +93,9 @@ class AIClient:
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one, or an object that has only `chat_complete`.
         llm_model: Model to ask for; `None` leaves it to the provider.
+        http_client: An `httpx2.AsyncClient` that sends the requests of the built-in provider, and of those that
+            `fallback_models` and chats name by their classes; the caller closes it. Another provider gets its own, and
+            so does each server (`ServerTarget`).
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
             name of its class) and a name. The chat then stays with the model that answered. A model that is there twice
             is asked once.
@@ -158,6 +164,7 @@ class AIClient:
         llm_model: str | None = None,
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
+        http_client: httpx2.AsyncClient | None = None,
         sampler: SamplerConfig | None = None,
         max_turns: int = ClientOptions.max_turns,
         max_calls_per_turn: int = ClientOptions.max_calls_per_turn,
@@ -199,6 +206,7 @@ class AIClient:
             llm_model=llm_model,
             fallback_models=fallback_models,
             openai_base_url=openai_base_url,
+            http_client=http_client,
             sampler=sampler,
             max_turns=max_turns,
             max_calls_per_turn=max_calls_per_turn,
@@ -237,11 +245,14 @@ class AIClient:
         built_in = None
         if options.llm_provider is None:
             try:
-                built_in = OpenAIProvider(options.openai_api_key, options.openai_base_url)
+                built_in = OpenAIProvider(
+                    options.openai_api_key, options.openai_base_url, http_client=options.http_client
+                )
             except MissingKey:
                 raise MissingKey(OpenAIProvider, "openai_") from None
         provider: Any = options.llm_provider or built_in
-        models = fallback.chain(provider, options.llm_model, options.fallback_models)
+        self._made = partial(fallback.made, http_client=options.http_client)
+        models = fallback.chain(provider, options.llm_model, options.fallback_models, self._made)
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
         self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
         self._named_providers = {type(model.provider).__name__: model.provider for model in models if model.made}
@@ -591,7 +602,7 @@ class AIClient:
     def _provider_named(self, name: str, option: str) -> LLMProvider:
         """Return the provider of a class name; it is made once, and closed with the client."""
         if name not in self._named_providers:
-            provider = self._named_providers[name] = fallback.made(name, option)
+            provider = self._named_providers[name] = self._made(name, option)
             self._own_providers += [provider] if hasattr(provider, "aclose") else []
         return self._named_providers[name]
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
@@ -28,6 +28,9 @@ from xmcp.client.servers.targets import Target
 from xmcp.providers import LLMProvider
 from xmcp.providers.chat_complete import ChatComplete, as_provider
 from xmcp.storage import BreakerStore, Cache
+
+if TYPE_CHECKING:
+    import httpx2
 
 CONNECT_SECONDS: Final = 30.0
 """As `xmcp check` waits: the first start of a program compiles or downloads its packages. A refused connection fails
@@ -171,6 +174,13 @@ def logger_like(option: str, value: Any) -> None:
         raise TypeError(f"{option} must have the methods of a logger (debug, info, warning, exception), not {value!r}.")
 
 
+def http_client(option: str, value: Any) -> None:  # noqa: ARG001 - it has the same name everywhere
+    """Require an `httpx2.AsyncClient` that is open."""
+    from xmcp import http_clients
+
+    http_clients.check(value)
+
+
 def sampler_config(option: str, value: Any) -> None:
     """Require a `SamplerConfig`."""
     if not isinstance(value, SamplerConfig):
@@ -203,6 +213,7 @@ class ClientOptions:
     llm_model: str | None = None
     fallback_models: Sequence[Fallback] = ()
     openai_base_url: str | None = None
+    http_client: httpx2.AsyncClient | None = field(default=None, metadata=checked(http_client))
     sampler: SamplerConfig | None = field(default=None, metadata=checked(sampler_config))
     max_turns: int = field(default=10, metadata=checked(whole_number))
     max_calls_per_turn: int = field(default=MAX_CALLS, metadata=checked(whole_number))
@@ -251,6 +262,8 @@ class ClientOptions:
             raise TypeError(f"Pass servers or urls, which mean the same, not {given}.")
         if self.llm_provider is not None and (self.openai_api_key is not None or self.openai_base_url is not None):
             raise ValueError("Pass either llm_provider, or openai_api_key and openai_base_url, not both.")
+        if self.llm_provider is not None and self.http_client is not None:
+            raise ValueError("http_client is for the built-in provider: give it to your llm_provider when you make it.")
 
     @property
     def targets(self) -> list[tuple[str | None, Target]]:

@@ -30,9 +30,12 @@ class AnthropicProvider(StainlessProvider["AsyncAnthropic"]):
         base_url: Address of another server with the same format, without `/v1`; default `ANTHROPIC_BASE_URL`.
         model: Model for requests that name none (default `claude-sonnet-5-5`).
         client: A ready `anthropic.AsyncAnthropic` instead of key and address; the caller closes it.
+        http_client: An `httpx2.AsyncClient` that sends the requests, with its proxies, certificates and hooks; the
+            caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`, or a `base_url` without a scheme.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`, or a `base_url` without a scheme.
         ProviderError: no key anywhere (category `auth`).
     """
 

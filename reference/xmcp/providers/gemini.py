@@ -1,47 +1,38 @@
-"""Gemini, by the google-genai SDK: it does authentication, addresses, retries, and the reading of streams.
+"""Gemini, by the google-genai SDK: it does authentication, addresses and retries.
 
-The body of a request is the vendor's JSON, made here (`formats.gemini`), and goes through the SDK as its `extra_body`:
-its own walk over messages and tools would copy them several times.
+The body of a request is the vendor's JSON, made here (`formats.gemini`), and answers are read here: the SDK's own walk
+over messages and tools would copy them several times, and it makes an object of a class of each chunk and of its parts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.json_values import containers
+from xmcp.chat.json_values import containers, encode_json
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
 from xmcp.providers.formats.chat_completions import too_large
-from xmcp.providers.sdk_provider import SDKProvider
-from xmcp.providers.streamed_answers import PAGES, UNCOMPRESSED, bound_errors
+from xmcp.providers.streamed_answers import PAGES, UNCOMPRESSED, StreamingProvider, Written, bound_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     import httpx2
     from google.genai import Client
-    from google.genai.types import GenerateContentResponse
 
-_T = TypeVar("_T")
-
-MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""Maximum size of an answer that comes in one piece."""
-
-MAX_STREAM_BYTES: Final = 64 * 1024 * 1024
-"""Maximum size of an answer that comes as a stream. Its pieces are larger than other vendors', and fewer."""
-
-MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
-"""Maximum size of one event; a vendor that sends more is broken or hostile."""
+MAX_LIST_BYTES: Final = 32 * 1024 * 1024
+"""Maximum size of a page of a list of models."""
 
 MAX_CONTAINERS: Final = 30_000
-"""Maximum number of arrays and objects in one event, or in an answer in one piece; brackets in its texts count, too.
-The SDK makes an object of a class of each, in the event loop, which takes about 0.07 ms."""
+"""Maximum number of arrays and objects in a page of a list of models; brackets in its texts count, too. The SDK makes
+an object of a class of each, in the event loop, which takes about 0.07 ms."""
 
 MAX_MODELS: Final = 10_000
 """Maximum number of models that are read of a list."""
@@ -53,9 +44,6 @@ ANSWER_SECONDS: Final = 600.0
 _ATTEMPTS: Final = {"attempts": 3, "initial_delay": 0.5, "max_delay": 8.0, "jitter": 0.25}
 """The SDK retries nothing unless it is told to. These are the retries that other vendors' SDKs do by themselves."""
 
-_REPLACED: Final = "-"
-"""The SDK wants contents of its own; those of the body replace them."""
-
 _TRANSPORTS: Final = frozenset({"httpx2", "httpcore2", "httpx", "httpcore", "aiohttp", "anyio", "ssl", "socket"})
 """Packages whose exceptions tell of a connection. A client of the caller may use another than ours does."""
 
@@ -63,7 +51,7 @@ _opened: ContextVar[list[httpx2.Response] | None] = ContextVar("_opened", defaul
 """Where the transport notes the responses of the request that is being made, which the SDK does not show."""
 
 
-class GeminiProvider(SDKProvider["Client"]):
+class GeminiProvider(StreamingProvider["Client"]):
     """Completions from Google's Gemini API, and from Vertex AI with a client that is made for it.
 
     Args:
@@ -72,14 +60,18 @@ class GeminiProvider(SDKProvider["Client"]):
             `GOOGLE_GEMINI_BASE_URL`.
         model: Model for requests that name none (default `gemini-3.8-flash`).
         client: A ready `google.genai.Client` instead of key and address; the caller closes it.
+        http_client: An `httpx2.AsyncClient` that sends the requests, with its proxies, certificates and hooks; the
+            caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`.
         ProviderError: no key anywhere (category `auth`).
     """
 
     name = gemini.VENDOR
     title: ClassVar[str] = "Gemini"
+    api: ClassVar[str] = "Gemini's API"
     default_model: ClassVar[str] = "gemini-3.8-flash"
     key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     url_variable: ClassVar[str | None] = "GOOGLE_GEMINI_BASE_URL"
@@ -89,43 +81,23 @@ class GeminiProvider(SDKProvider["Client"]):
 
     _http: httpx2.AsyncClient | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """Ask the model once; see `LLMProvider`."""
-        model = request.model or self.model
-        client = await self._sdk()
-        assembly = gemini.Assembly(self._called, request.received, gemini.own_names(request.tools))
-        opened: list[httpx2.Response] = []
-        began = ended = False
-        try:
-            body = gemini.request_body(model, request.messages, request.tools, request.sampler)
-            answer = await client.aio.models.generate_content_stream(
-                model=model,
-                contents=_REPLACED,
-                # The SDK would run tools by itself if it could.
-                config={"automatic_function_calling": {"disable": True}, "http_options": {"extra_body": body}},
-            )
-            # The SDK says less of its type.
-            async with aclosing(cast("AsyncGenerator[GenerateContentResponse]", answer)) as chunks:
-                try:
-                    while (chunk := await _next(chunks, opened)) is not None:
-                        began = True
-                        if text := assembly.take(chunk):
-                            yield text
-                    ended = True
-                finally:
-                    if not (ended or opened):  # the transport is not ours
-                        await _abandon(chunks)
-            yield assembly.finish()
-        except ProviderError as exc:
-            # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
-            raise self._with_advice(exc, model, began=began) from None
-        except Exception as exc:  # the SDK lets through what its transport and its models raise
-            status = opened[-1].status_code if opened else 200
-            failure = self._failure(exc, model, began=began or (bool(opened) and status == 200), status=status)
-            raise failure from failure.__cause__
-        finally:
-            for response in opened:
-                await response.aclose()
+    def written(self, model: str, request: ModelRequest) -> Written:
+        """See `StreamingProvider.written`."""
+        return Written(encode_json(gemini.request_body(model, request.messages, request.tools, request.sampler)))
+
+    def parse(self, data: bytes) -> Mapping[str, Any]:
+        """See `StreamingProvider.parse`."""
+        return gemini.parse(data, self._called)
+
+    def assembly(self, request: ModelRequest) -> gemini.Assembly:
+        """See `StreamingProvider.assembly`."""
+        return gemini.Assembly(self._called, request.received, gemini.own_names(request.tools))
+
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+        """See `StreamingProvider.whole`."""
+        assembly = self.assembly(request)
+        assembly.take(answer)
+        return assembly.finish(done=True)
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the vendor has for this key and that answer in text, sorted.
@@ -147,7 +119,7 @@ class GeminiProvider(SDKProvider["Client"]):
         except ProviderError as exc:
             raise self._error(exc.message, exc.category, self.model) from None
         except Exception as exc:
-            failure = self._failure(exc, self.model, began=False, what="list of models")
+            failure = self._failure(exc, self.model, what="list of models")
             raise failure from failure.__cause__
         return sorted(names)
 
@@ -159,6 +131,61 @@ class GeminiProvider(SDKProvider["Client"]):
             await client.aio.aclose()
             if http is not None:
                 await http.aclose()
+
+    async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
+        """Send the request with the SDK's retries; return as soon as the headers of an answer have arrived."""
+        client = await self._sdk()
+        body = self._written(model, request).body
+        opened: list[httpx2.Response] = []
+        token = _opened.set(opened)
+        try:
+            from xmcp import http_bodies
+
+            answered = await self._sent(client, model, body)
+            try:
+                return http_bodies.as_httpx2(answered.response_stream)
+            except AttributeError as exc:
+                raise self._other_release(exc, model) from without_frames(exc)
+        except BaseException as exc:
+            for response in opened:
+                await response.aclose()
+            if isinstance(exc, ProviderError) or not isinstance(exc, Exception):
+                raise
+            failure = self._failure(exc, model, status=opened[-1].status_code if opened else 200)
+            raise failure from failure.__cause__
+        finally:
+            _opened.reset(token)
+
+    def _sent(self, client: Client, model: str, body: bytes) -> Awaitable[Any]:
+        """Return the request as the SDK sends it: with its address, authentication and retries, and our body.
+
+        Raises:
+            ProviderError: the model has no valid name, or the SDK is of a release that sends requests in another way.
+        """
+        try:
+            from google.genai._transformers import t_model
+
+            # What `generate_content_stream` does, with our body in the place of its model of the request.
+            sdk = client._api_client
+            sent = sdk._build_request("post", f"{t_model(sdk, model)}:streamGenerateContent?alt=sse", {})
+            sent.headers.update(UNCOMPRESSED)
+            sent.data = body
+            return sdk._async_request(sent, stream=True)
+        except ValueError as exc:
+            raise self._error(f"{self._called}: {exc}", ErrorCategory.UNKNOWN, model) from None
+        except (ImportError, AttributeError, TypeError) as exc:
+            raise self._other_release(exc, model) from without_frames(exc)
+
+    def _other_release(self, fault: Exception, model: str) -> ProviderError:
+        from google.genai import __version__
+
+        return self._error(
+            f"google-genai {__version__} sends its requests in another way than GeminiProvider is written for "
+            f"({fault}): pip install 'xmcp[gemini]' gets a release that fits. A client that was passed must be a "
+            "google.genai.Client.",
+            ErrorCategory.UNKNOWN,
+            model,
+        )
 
     async def _sdk(self) -> Client:
         if self._client is None:
@@ -180,14 +207,15 @@ class GeminiProvider(SDKProvider["Client"]):
         import httpx2
         from google import genai
 
-        from xmcp import http_transport
+        from xmcp import http_clients
 
-        http = httpx2.AsyncClient(
+        http = http_clients.new_client(
+            httpx2.AsyncClient,
+            self._http_client,
             event_hooks={"request": [_set_timeouts], "response": [_bound]},
             headers=UNCOMPRESSED,
             # A redirect would take the key along to wherever it leads.
             follow_redirects=False,
-            **http_transport.client_options(),
         )
         options = genai.types.HttpOptions(
             base_url=self._base_url,
@@ -204,9 +232,9 @@ class GeminiProvider(SDKProvider["Client"]):
         return (getattr(getattr(client, "_api_client", None), "api_key", None),)
 
     def _failure(
-        self, exc: Exception, model: str, *, began: bool, status: int = 200, what: str = "answer of Gemini"
+        self, exc: Exception, model: str, *, status: int = 200, what: str = "answer of Gemini"
     ) -> ProviderError:
-        """Return what an exception of the SDK, of its transport or of its models means.
+        """Return what an exception of the SDK or of its transport means, before there was an answer.
 
         `status` is that of the last answer, as far as it is known.
         """
@@ -217,67 +245,27 @@ class GeminiProvider(SDKProvider["Client"]):
 
         called = self._called
         if isinstance(exc, errors.APIError):
-            code = exc.code if isinstance(exc.code, int) and 100 <= exc.code <= 599 else None
-            told = gemini.reported(exc.details, called, status=code)
-            return self._with_advice(told, model, began=began)
+            told = gemini.reported(exc.details, called, status=gemini.status_of(exc.code))
+            return self._with_advice(told, model)
         if isinstance(exc, http_bodies.BodyTooLarge):
             large = too_large(called)
             return self._error(large.message, large.category, model, began=True)
         if isinstance(exc, http_bodies.BodyRefused):
-            return self._error(f"{called}: {exc}.", ErrorCategory.UNKNOWN, model, began=began)
+            return self._error(f"{called}: {exc}.", ErrorCategory.UNKNOWN, model)
         root = type(exc).__module__.partition(".")[0]
         if isinstance(exc, OSError) or root in _TRANSPORTS:  # TimeoutError is an OSError
-            if began:
-                message = f"The connection to {called} broke in the middle of its answer ({type(exc).__name__})."
-                error = self._error(message, ErrorCategory.NETWORK, model, began=True)
-                error.unanswered = isinstance(exc, httpx2.ReadTimeout)
-            else:
-                said = str(exc) or type(exc).__name__
-                error = self._not_reached(exc, said, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
+            said = str(exc) or type(exc).__name__
+            error = self._not_reached(exc, said, model, unanswered=isinstance(exc, httpx2.ReadTimeout))
         elif root == "google" and "auth" in type(exc).__module__:
             error = self._error(f"{called}: no access to Google Cloud: {exc}", ErrorCategory.AUTH, model)
         elif status != 200:  # the SDK could not read the error
             told = gemini.reported(None, called, status=status)
             return self._with_advice(told, model)
-        elif "JSON serializable" in str(exc):
-            error = self._error(f"The request cannot be written as JSON: {exc}.", ErrorCategory.CONTENT, model)
-        elif type(exc) is ValueError and not began:  # the others tell of an answer, and quote it
-            error = self._error(f"{called}: {exc}", ErrorCategory.UNKNOWN, model)
-        else:
+        else:  # what the SDK says of an answer quotes it
             message = f"{called} answered something that is no {what}: check the base URL and the service behind it."
-            return self._error(message, ErrorCategory.UNKNOWN, model, began=began)
+            return self._error(message, ErrorCategory.UNKNOWN, model)
         error.__cause__ = without_frames(exc)
         return error
-
-
-async def _next(chunks: AsyncIterator[_T], opened: list[httpx2.Response]) -> _T | None:
-    """Return the next chunk; `None` at the end. The responses that are opened for it are added to `opened`."""
-    token = _opened.set(opened)
-    try:
-        return await anext(chunks, None)
-    finally:
-        # Before the consumer of the stream goes on, whose context this is.
-        _opened.reset(token)
-
-
-async def _abandon(chunks: AsyncGenerator[GenerateContentResponse]) -> None:
-    """Have the SDK let go of its connection.
-
-    Closing its generator does not close those inside it: a circle of references keeps them until a garbage collection.
-    A reading that is cancelled goes through all of them.
-    """
-    for _ in range(_MOST_BUFFERED):
-        reading = asyncio.ensure_future(_next(chunks, []))
-        await asyncio.sleep(0)
-        if reading.cancel():
-            await asyncio.wait([reading])
-            return
-        if reading.exception() is not None or reading.result() is None:
-            return
-
-
-_MOST_BUFFERED: Final = 10_000
-"""Chunks that may have arrived and are not read yet."""
 
 
 async def _set_timeouts(request: httpx2.Request) -> None:
@@ -291,10 +279,10 @@ async def _set_timeouts(request: httpx2.Request) -> None:
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Bound what the SDK reads of an answer, and have it decompress nothing; a response hook.
+    """Bound what the SDK reads itself, which is errors and lists of models; a response hook.
 
     Raises:
-        BodyRefused: the answer is compressed, or says that it is too large.
+        BodyRefused: a list is compressed, or says that it is too large.
         ProviderError: it is a page.
     """
     from xmcp import http_bodies
@@ -303,35 +291,25 @@ async def _bound(response: httpx2.Response) -> None:
         opened.append(response)
     if response.status_code >= 300:
         await bound_errors(response)
-        return
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind in PAGES:
-        raise ProviderError(is_a_page(str(response.url), kind, "Gemini's API"), provider=GeminiProvider.name)
-    http_bodies.refuse_compressed(response)
-    if kind == "text/event-stream":
-        http_bodies.limit(response, MAX_STREAM_BYTES, _EventSizes(response.request))
-    else:
-        http_bodies.limit(response, MAX_BODY_BYTES, _EventSizes(response.request))
+    elif response.request.method == "GET":
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in PAGES:
+            message = is_a_page(str(response.url), kind, GeminiProvider.api)
+            raise ProviderError(message, provider=GeminiProvider.name)
+        http_bodies.refuse_compressed(response)
+        http_bodies.limit(response, MAX_LIST_BYTES, _count_containers(response.request))
 
 
-class _EventSizes:
-    """Ends a body with an event above `MAX_EVENT_BYTES` or `MAX_CONTAINERS`: the SDK would read it, however large."""
+def _count_containers(request: httpx2.Request) -> Callable[[bytes], None]:
+    """Return what ends a body with more than `MAX_CONTAINERS`."""
+    from xmcp import http_bodies
 
-    def __init__(self, request: httpx2.Request) -> None:
-        self._request = request
-        self._size = 0
-        self._containers = 0
-        self._tail = b""
+    found = 0
 
-    def __call__(self, piece: bytes) -> None:
-        from xmcp.http_bodies import too_large as body_too_large
+    def count(piece: bytes) -> None:
+        nonlocal found
+        found += containers(piece)
+        if found > MAX_CONTAINERS:
+            raise http_bodies.too_large(request, MAX_LIST_BYTES)
 
-        joined = self._tail + piece
-        end = max(joined.rfind(b"\n\n"), joined.rfind(b"\n\r\n"), joined.rfind(b"\r\r"))
-        self._size = self._size + len(piece) if end < 0 else len(joined) - end
-        self._containers = self._containers + containers(piece) if end < 0 else containers(joined[end:])
-        self._tail = joined[-2:]
-        if self._containers > MAX_CONTAINERS:
-            raise body_too_large(self._request, self._size)
-        if self._size > MAX_EVENT_BYTES:
-            raise body_too_large(self._request, MAX_EVENT_BYTES)
+    return count

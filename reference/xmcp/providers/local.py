@@ -10,6 +10,7 @@ from xmcp.option_names import checking_options
 from xmcp.providers.openai import OpenAIProvider
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 _PORT: Final = 11434
@@ -27,9 +28,11 @@ class LocalProvider(OpenAIProvider):
         supports_tools: Whether the model can call tools; one that cannot is asked without any.
         max_context_tokens: Size of the model's context window in tokens.
         client: A ready `openai.AsyncOpenAI` instead of key and address; the caller closes it.
+        http_client: An `httpx2.AsyncClient` that sends the requests; the caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`, or an address that is none.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`, or an address that is none.
     """
 
     name = "local"
@@ -51,9 +54,10 @@ class LocalProvider(OpenAIProvider):
         supports_tools: bool = True,
         max_context_tokens: int | None = None,
         client: AsyncOpenAI | None = None,
+        http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         address = base_url if client is not None else base_url or _ollama(os.environ.get("OLLAMA_HOST", ""))
-        super().__init__(api_key, address, model, client=client)
+        super().__init__(api_key, address, model, client=client, http_client=http_client)
         self.supports_tools = supports_tools
         self.max_context_tokens = max_context_tokens
 

@@ -56,9 +56,12 @@ class MistralProvider(StreamingProvider["Mistral"]):
         model: Model for requests that name none (default `mistral-medium-latest`).
         client: A ready `mistralai.client.Mistral` instead of key and address; the caller closes it. It retries only if
             it has a `retry_config`.
+        http_client: An `httpx2.AsyncClient` that sends the requests, with its proxies, certificates and hooks; the
+            caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`, or a base URL that is none.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`, or a base URL that is none.
         ProviderError: no key anywhere (category `auth`).
     """
 
@@ -225,13 +228,14 @@ class MistralProvider(StreamingProvider["Mistral"]):
             raise self._error(message, ErrorCategory.UNKNOWN, self.model) from None
         import httpx2
 
-        from xmcp import http_transport
+        from xmcp import http_clients
 
-        http = httpx2.AsyncClient(
+        http = http_clients.new_client(
+            httpx2.AsyncClient,
+            self._http_client,
             event_hooks={"response": [_on_response]},
             follow_redirects=True,
             timeout=httpx2.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
-            **http_transport.client_options(),
         )
         client = Mistral(
             api_key=self._api_key, server_url=self._base_url, async_client=http, retry_config=_retry_config()

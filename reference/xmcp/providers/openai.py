@@ -29,9 +29,12 @@ class OpenAIProvider(StainlessProvider["AsyncOpenAI"]):
         model: Model for requests that name none (default `gpt-4o`).
         client: A ready `openai.AsyncOpenAI` or `AsyncAzureOpenAI` instead of key and address; the caller
             closes it.
+        http_client: An `httpx2.AsyncClient` that sends the requests, with its proxies, certificates and hooks; the
+            caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`, or a base URL that is none.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`, or a base URL that is none.
         ProviderError: no key anywhere (category `auth`).
     """
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.option_names import checking_options
 from xmcp.providers.errors import is_unknown_model, quotes_a_header, redact
+
+if TYPE_CHECKING:
+    import httpx2
 
 ClientT = TypeVar("ClientT")
 """The client of an SDK."""
@@ -42,9 +45,11 @@ class SDKProvider(ABC, Generic[ClientT]):
         base_url: Address of another server with the same format; default that in `url_variable`.
         model: Model for requests that name none; default `default_model`.
         client: A ready client of the SDK instead of key and address; the caller closes it.
+        http_client: An `httpx2.AsyncClient` that sends the requests; the caller closes it.
 
     Raises:
-        ValueError: `client` together with `api_key` or `base_url`, or a base URL without a scheme.
+        TypeError: `http_client` is of another class.
+        ValueError: `client` together with `api_key`, `base_url` or `http_client`, or a base URL without a scheme.
         ProviderError: no key anywhere (category `auth`).
     """
 
@@ -76,9 +81,19 @@ class SDKProvider(ABC, Generic[ClientT]):
         model: str | None = None,
         *,
         client: ClientT | None = None,
+        http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         if client is not None and (api_key is not None or base_url is not None):
             raise ValueError(f"Give {type(self).__name__} either a client, or api_key and base_url, not both.")
+        if http_client is not None:
+            if client is not None:
+                raise ValueError(
+                    f"{type(self).__name__} asks with the client that it is given: give that one the http_client."
+                )
+            from xmcp import http_clients
+
+            http_clients.check(http_client)
+        self._http_client = http_client
         self.model = model or self.default_model
         self._client = client
         self._client_is_ours = client is None

@@ -143,10 +143,13 @@ class StainlessProvider(StreamingProvider[ClientT]):
             message = f"{type(self).__name__} needs the package {self.package}: pip install 'xmcp[{self.extra}]'"
             raise self._error(message, ErrorCategory.UNKNOWN, self.model) from exc
         if self._client is None:
-            from xmcp import http_transport
+            from xmcp import http_clients
 
-            http = sdk.DefaultAsyncHttpxClient(
-                event_hooks={"response": [bound_errors]}, headers=UNCOMPRESSED, **http_transport.client_options()
+            http: httpx2.AsyncClient = http_clients.new_client(
+                sdk.DefaultAsyncHttpxClient,
+                self._http_client,
+                event_hooks={"response": [bound_errors]},
+                headers=UNCOMPRESSED,
             )
             self._client = self._made(sdk, http)
         return self._client

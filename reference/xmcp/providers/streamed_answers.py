@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.json_pieces import PIECE
 from xmcp.chat.messages import size_of
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.errors import is_a_page
-from xmcp.providers.formats.chat_completions import MANY_CONTAINERS, takes_long, too_large
+from xmcp.providers.formats.chat_completions import takes_long, too_large
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
 from xmcp.providers.sdk_provider import ClientT, SDKProvider
 
 if TYPE_CHECKING:
     import httpx2
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of an answer that comes in one piece."""
@@ -122,7 +126,7 @@ class StreamingProvider(SDKProvider[ClientT]):
             http_bodies.refuse_compressed(response)
             if kind == "application/json":
                 http_bodies.limit(response, MAX_BODY_BYTES)
-                completion = self.whole(await self._parse(await response.aread()), request)
+                completion = await _aside(self._whole, await response.aread(), request)
                 if completion.text:
                     yield completion.text
                 yield completion
@@ -131,7 +135,7 @@ class StreamingProvider(SDKProvider[ClientT]):
                     async for piece in pieces:
                         yield piece
         except (http_bodies.BodyTooLarge, EventTooLarge) as exc:
-            large = too_large(self._called)
+            large = too_large(self._called, f": {exc}" if isinstance(exc, EventTooLarge) else "")
             raise self._error(large.message, large.category, model, began=True) from exc
         except http_bodies.BodyRefused as exc:
             message = f"{self.name} at {response.url.host}: {exc}."
@@ -168,8 +172,9 @@ class StreamingProvider(SDKProvider[ClientT]):
                     done = True
                     break
                 # A coroutine for each piece of text would cost more than the reading.
-                short = len(event.data) <= MANY_CONTAINERS
-                if text := assembly.take(self.parse(event.data) if short else await self._parse(event.data)):
+                short = len(event.data) <= PIECE
+                text = self._take(event.data, assembly) if short else await _aside(self._take, event.data, assembly)
+                if text:
                     yield text
                 if assembly.ended:
                     break
@@ -182,8 +187,16 @@ class StreamingProvider(SDKProvider[ClientT]):
             yield text
         yield assembly.finish(done=done)
 
-    async def _parse(self, data: bytes) -> Mapping[str, Any]:
-        return await asyncio.to_thread(self.parse, data) if takes_long(data) else self.parse(data)
+    def _take(self, data: bytes, assembly: Assembly) -> str:
+        return assembly.take(self.parse(data))
+
+    def _whole(self, body: bytes, request: ModelRequest) -> Completion:
+        return self.whole(self.parse(body), request)
+
+
+async def _aside(read: Callable[[bytes, _T], _R], data: bytes, more: _T) -> _R:
+    """Return what `read` returns; what takes long is read in a worker thread."""
+    return await asyncio.to_thread(read, data, more) if takes_long(data) else read(data, more)
 
 
 async def bound_errors(response: httpx2.Response) -> None:

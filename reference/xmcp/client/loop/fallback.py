@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xmcp.chat.errors import CONSEQUENCES, ErrorCategory, ProviderError
 from xmcp.providers import LLMProvider
 from xmcp.providers.chat_complete import ChatComplete, ChatCompleteAdapter, as_provider
+from xmcp.providers.sdk_provider import SDKProvider
+
+if TYPE_CHECKING:
+    import httpx2
 
 Fallback: TypeAlias = "str | tuple[LLMProvider | ChatComplete | str, str | None]"
 """The name of a model of the same provider, or a provider (or the name of its class) with the name of a model."""
@@ -25,8 +29,15 @@ class Model:
     """Whether the provider was made here, from the name of its class, so that the client must close it."""
 
 
-def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
+def chain(
+    given: LLMProvider | ChatComplete,
+    model: str | None,
+    fallbacks: Sequence[Fallback],
+    make: Callable[[str, str], LLMProvider] | None = None,
+) -> tuple[Model, ...]:
     """Return the models in the order in which they are asked; one that is there twice is asked once.
+
+    `make` is as for `first`; default `made`.
 
     Raises:
         TypeError, ValueError: an entry of `fallbacks` is neither the name of a model nor a pair (provider, name), or a
@@ -39,7 +50,7 @@ def chain(given: LLMProvider | ChatComplete, model: str | None, fallbacks: Seque
     _check_name("llm_model", model)
     models = [Model(provider, model)]
     for fallback in fallbacks:
-        other = _model(provider, fallback, "fallback_models", made)
+        other = _model(provider, fallback, "fallback_models", make or made)
         if not any(_same(other, one) for one in models):
             models.append(other)
     return tuple(models)
@@ -116,16 +127,25 @@ def _check_name(option: str, name: Any) -> None:
         raise ValueError(f"{option} has an empty text as the name of a model: leave it out for the provider's own.")
 
 
-def made(name: str, option: str) -> LLMProvider:
+def made(name: str, option: str, http_client: httpx2.AsyncClient | None = None) -> LLMProvider:
     """Return a new provider of the class of this name; `option` is where it was given.
 
     Raises:
-        ValueError: there is no such class.
+        ValueError: there is no such class, or it sends no requests itself, for which there is an `http_client`.
         ProviderError: it has no key.
     """
     providers = import_module("xmcp.providers")
     known = [known for known in providers.__all__ if known.endswith("Provider") and known != "LLMProvider"]
     if name not in known:
         raise ValueError(f"{option} names the provider {name!r}; there are {', '.join(known)}.")
-    provider: LLMProvider = getattr(providers, name)()
+    kind = getattr(providers, name)
+    if http_client is None:
+        provider: LLMProvider = kind()
+    elif issubclass(kind, SDKProvider):
+        provider = kind(http_client=http_client)
+    else:
+        raise ValueError(
+            f"{option} names the provider {name!r}, which sends no HTTP requests itself, so that it cannot use the "
+            f"http_client: pass the pair ({name}(...), model)."
+        )
     return provider

@@ -18,7 +18,7 @@ from mcp_types import (
 )
 from pydantic_core import from_json
 
-from xmcp.client.servers.json_pieces import decode_json
+from xmcp.chat.json_pieces import decode_json
 from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal, TooLarge
 from xmcp.client.servers.result_checks import is_too_wide
 

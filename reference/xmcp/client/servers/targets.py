@@ -31,6 +31,7 @@ from xmcp_models.registry import EXTENSION_ID, VERSION
 
 if TYPE_CHECKING:
     import fastmcp
+    import httpx2
     from mcp_types import Root
 
     from xmcp.client.hooks.middleware import ChatContext
@@ -58,6 +59,8 @@ class ServerTarget:
         headers: For a URL: HTTP headers of every request; or a function, sync or async, that gets the chat
             (`ChatContext`: `tenant_id`, `session_id`, `chat_id`, `state`) and returns them.
         auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`; or such a function that returns one.
+        http_client: For a URL: an `httpx2.AsyncClient` that sends the requests, with its proxies, certificates and
+            hooks. The caller closes it, after the `AIClient`.
         env: For a command: environment variables, in addition to the few that it inherits.
         cwd: For a command: its working directory.
         roots: The roots that the server gets when it asks for them: `file://` URIs, paths or `Root`s, or a function
@@ -72,6 +75,7 @@ class ServerTarget:
     _: KW_ONLY
     headers: Mapping[str, str] | Callable[[ChatContext], Any] | None = field(default=None, repr=False)
     auth: Any = field(default=None, repr=False)
+    http_client: httpx2.AsyncClient | None = field(default=None, repr=False)
     env: Mapping[str, str] | None = field(default=None, repr=False)
     cwd: str | Path | None = None
     roots: Roots | Callable[[], Roots] | None = None
@@ -119,9 +123,11 @@ def source(target: Target, connect_timeout: float, sampling: Callable[[str], Sam
         headers = dict(cast("Mapping[str, str]", given.headers or {}))
 
         def transport(on_fault: NotificationHandler) -> Any:
-            return _http(address, headers, on_fault)
+            return _http(address, headers, given.http_client, on_fault)
 
         known: Sequence[Any] = ["url", address, headers, given.auth]
+        if given.http_client is not None:
+            known = [*known, given.http_client]
     elif is_command:
         argv = shlex.split(inner) if isinstance(inner, str) else [str(word) for word in inner]
         if not argv:
@@ -171,7 +177,7 @@ def check(given: ServerTarget) -> None:
     if isinstance(inner, ServerTarget):
         raise ValueError("The target of a ServerTarget must be a URL, a command or a server, not another ServerTarget.")
     for options, fits, what in (
-        (("headers", "auth"), _is_url(inner), "URL"),
+        (("headers", "auth", "http_client"), _is_url(inner), "URL"),
         (("env", "cwd"), _is_command(inner), "command"),
     ):
         for option in options:
@@ -179,6 +185,10 @@ def check(given: ServerTarget) -> None:
                 raise ValueError(f"{option} is an option for a {what}; {_label(inner)!r} is not a {what}.")
     for option in ("headers", "auth"):
         _check_function(option, getattr(given, option))
+    if given.http_client is not None:
+        from xmcp import http_clients
+
+        http_clients.check(given.http_client)
     if not _MODE.fullmatch(given.mode):
         raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
     seconds = given.connect_timeout
@@ -281,13 +291,20 @@ def _unique() -> str:
     return f"object:{uuid.uuid4().hex}"
 
 
-def _http(url: str, headers: Mapping[str, str] | None, on_fault: NotificationHandler) -> Any:
+def _http(
+    url: str,
+    headers: Mapping[str, str] | None,
+    http_client: httpx2.AsyncClient | None,
+    on_fault: NotificationHandler,
+) -> Any:
     from fastmcp.client.transports import infer_transport
 
-    from xmcp.client.servers.fastmcp_internals import resilient
+    from xmcp.client.servers.fastmcp_internals import http_client_factory, resilient
 
     transport: Any = infer_transport(url)
     transport.headers = dict(headers or {})
+    if http_client is not None:
+        transport.httpx_client_factory = http_client_factory(given=http_client)
     return resilient(transport, on_fault)
 
 

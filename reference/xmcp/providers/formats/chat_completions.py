@@ -16,6 +16,7 @@ import orjson
 
 from xmcp.chat.completions import Completion, ToolCall, unique_ids
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.json_pieces import PIECE, decode_json, is_sparse, values
 from xmcp.chat.json_values import containers, encode_json
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import NOT_A_NAME, SamplerConfig
@@ -91,30 +92,35 @@ _STATE_MARK: Final = VENDOR_STATE_KEY.encode()
 MAX_CONTAINERS: Final = 200_000
 """Maximum number of arrays and objects in a chunk, or in an answer in one piece; brackets in its texts count, too."""
 
-MANY_CONTAINERS: Final = 10_000
-"""Above so many, reading a chunk takes so long that it should be done in a worker thread."""
+MAX_VALUES: Final = 1_000_000
+"""Maximum number of values in one, with the commas and colons in its texts. Commas and brackets are among the tokens of
+which a model writes some hundred thousand at most; what was asked, and some servers repeat, may have more of them."""
+
+_INLINE_BYTES: Final = 256 * 1024
 
 
 def takes_long(data: bytes) -> bool:
-    """Return whether `parse` takes long enough that other chats should not wait for it."""
-    return len(data) > MANY_CONTAINERS and (len(data) > _LARGE or containers(data) > MANY_CONTAINERS)
-
-
-_LARGE: Final = 1024 * 1024
+    """Return whether reading a chunk takes long enough that other chats should not wait for it."""
+    return len(data) > PIECE and (len(data) > _INLINE_BYTES or not is_sparse(data))
 
 
 def json_object(data: bytes, provider: str) -> dict[str, Any]:
-    """Return a JSON object that the vendor sent.
+    """Return a JSON object that the vendor sent. A large one is decoded in pieces, so that other threads go on.
 
     Raises:
         ProviderError: it is not JSON, not an object, or has too many parts.
     """
     if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
-        raise too_large(provider)
+        raise too_large(provider, f": one piece of it has more than {MAX_CONTAINERS:,} arrays and objects")
+    if len(data) > MAX_VALUES and values(data) > MAX_VALUES:
+        raise too_large(provider, f": one piece of it has more than {MAX_VALUES:,} values")
     try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        value = _loads(data, provider)
+        value = _loads(data) if len(data) <= PIECE else decode_json(data, _loads)
+    except (ValueError, RecursionError) as exc:
+        raise ProviderError(
+            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
+            provider=provider,
+        ) from exc
     if not isinstance(value, dict):
         raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     return value
@@ -172,11 +178,11 @@ CALL_COUNTS_AS: Final = 256
 """Characters as which a call counts besides its arguments."""
 
 
-def too_large(provider: str) -> ProviderError:
-    """Return the failure of an answer that is larger than a client reads."""
+def too_large(provider: str, why: str = "") -> ProviderError:
+    """Return the failure of an answer that is larger than a client reads; `why` goes on from that."""
     return ProviderError(
-        f"{provider} sent an answer that is too large to be read. Set a limit for its output at the vendor, or ask for "
-        "less.",
+        f"{provider} sent an answer that is too large to be read{why}. Set a limit for its output at the vendor, or "
+        "ask for less.",
         category=ErrorCategory.TOO_LARGE,
         provider=provider,
     )
@@ -377,15 +383,17 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def _loads(data: bytes, provider: str) -> Any:
-    """Return JSON that orjson refuses: a stream may cut an emoji between its two surrogates."""
+def _loads(data: bytes) -> Any:
     try:
-        return _without_lone_surrogates(json.loads(data))
-    except (ValueError, RecursionError) as exc:
-        raise ProviderError(
-            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
-            provider=provider,
-        ) from exc
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:  # a stream may cut an emoji between its two surrogates
+        return _without_lone_surrogates(json.loads(data, parse_int=_as_orjson))
+
+
+def _as_orjson(digits: str) -> int | float:
+    """Return a whole number; one of more than 64 bits is a float, which is written without delay."""
+    number = int(digits)
+    return number if -(2**63) <= number < 2**64 else float(digits)
 
 
 def _without_lone_surrogates(value: Any) -> Any:

@@ -1,7 +1,4 @@
-"""Gemini's generateContent format, without I/O: the body of a request, and a completion from the chunks of an answer.
-
-Bodies are the JSON that goes over the wire. Chunks are the objects that the google-genai SDK makes of an answer.
-"""
+"""Gemini's generateContent format, without I/O: the body of a request, and a completion from chunks of an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from mimetypes import guess_type
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -30,14 +27,14 @@ from xmcp.providers.formats.chat_completions import (
     CALL_COUNTS_AS,
     MAX_ANSWER_CHARACTERS,
     MAX_REASON,
+    count,
+    json_object,
+    object_in,
     schema_in_words,
     too_large,
 )
 from xmcp.providers.formats.chat_shapes import can_be_written
 from xmcp.providers.formats.files import file_of
-
-if TYPE_CHECKING:
-    from google.genai.types import FunctionCall, GenerateContentResponse, GenerateContentResponseUsageMetadata, Part
 
 VENDOR: Final = "gemini"
 """The name under which the state of answers is kept."""
@@ -384,6 +381,75 @@ def _call(call: Mapping[str, Any], declared: _Declared, id_: str | None) -> dict
 
 # ---- answers
 
+
+def parse(data: bytes, provider: str) -> Mapping[str, Any]:
+    """Return a chunk, or an answer in one piece.
+
+    Raises:
+        ProviderError: it is not JSON, not an object, has too many parts or a member of a wrong type, or the vendor
+            reports an error in it.
+    """
+    value = json_object(data, provider)
+    if error := value.get("error"):
+        code = error.get("code") if isinstance(error, dict) else None
+        raise reported(value, provider, status=status_of(code))
+    if fault := _shape_fault(value):
+        raise ProviderError(
+            f"{provider} answered with something that is not an answer of Gemini: {fault}. Check the service behind "
+            "the base URL.",
+            provider=VENDOR,
+        )
+    return value
+
+
+def status_of(code: object) -> int | None:
+    """Return the code of an error as an HTTP status; `None` if it is none."""
+    return code if isinstance(code, int) and 100 <= code <= 599 else None
+
+
+def _shape_fault(chunk: Mapping[str, Any]) -> str | None:
+    """Return what of a chunk is of a wrong type: a phrase; `None` if nothing is that decides what the answer says."""
+    candidates = chunk.get("candidates")
+    if not candidates:
+        return None
+    if not isinstance(candidates, list) or not isinstance(candidates[0], dict):
+        return "`candidates` is not a list of objects"
+    reason, content = candidates[0].get("finishReason"), candidates[0].get("content")
+    if reason and not isinstance(reason, str):
+        return "`finishReason` is not a text"
+    if not content:
+        return None
+    if not isinstance(content, dict):
+        return "`content` is not an object"
+    parts = content.get("parts")
+    if parts and not isinstance(parts, list):
+        return "`parts` is not a list"
+    return next((fault for part in parts or () if (fault := _part_fault(part))), None)
+
+
+def _part_fault(part: Any) -> str | None:
+    if not isinstance(part, dict):
+        return "`parts` is not a list of objects"
+    if not isinstance(part.get("text"), str | None):
+        return "a `text` is not a text"
+    signature = part.get("thoughtSignature")
+    if signature is not None and not (isinstance(signature, str) and _BASE64.fullmatch(signature)):
+        return "a `thoughtSignature` is not base64"
+    call = part.get("functionCall")
+    if call is None:
+        return None
+    if not isinstance(call, dict):
+        return "a `functionCall` is not an object"
+    for member, kind in (("name", str), ("id", str), ("args", dict)):
+        if not isinstance(call.get(member), kind | None):
+            return f"the `{member}` of a call is of a wrong type"
+    return None if can_be_written(call.get("args")) else "the `args` of a call are nested too deeply"
+
+
+_BASE64: Final = re.compile("[A-Za-z0-9+/_=-]*")
+
+_NO_REASON: Final = "FINISH_REASON_UNSPECIFIED"
+
 _FILTERED: Final = frozenset(
     {
         "SAFETY",
@@ -412,6 +478,9 @@ class Assembly:
     under other names (`own_names`).
     """
 
+    unread: frozenset[str] = frozenset()
+    ended = False
+
     def __init__(self, provider: str, received: Received | None = None, names: Mapping[str, str] | None = None) -> None:
         self._provider = provider
         self._received = Received() if received is None else received
@@ -424,34 +493,40 @@ class Assembly:
         self._noteworthy = False
         self._size = 0
         self._finish: str | None = None
-        self._why = ""
+        self._why: Any = None
 
-    def take(self, chunk: GenerateContentResponse) -> str:
-        """Add one chunk; return the text in it.
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """Add one chunk (see `parse`); return the text in it.
 
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`), or the vendor refused the prompt
                 (category `content`).
         """
-        received = self._received
-        received.model = chunk.model_version or received.model
-        if chunk.usage_metadata is not None:
-            received.usage = usage(chunk.usage_metadata)
-        feedback = chunk.prompt_feedback
-        if feedback is not None and feedback.block_reason is not None:
-            raise self._blocked(feedback.block_reason.value, feedback.block_reason_message)
-        if not chunk.candidates:
+        received, model = self._received, chunk.get("modelVersion")
+        if model and isinstance(model, str):
+            received.model = model
+        if counted := object_in(chunk, "usageMetadata"):
+            received.usage = usage(counted)
+        feedback = object_in(chunk, "promptFeedback")
+        if reason := feedback.get("blockReason"):
+            raise self._blocked(feedback.get("blockReasonMessage") or reason)
+        candidates = chunk.get("candidates")
+        if not candidates:
             return ""
-        candidate = chunk.candidates[0]
-        if candidate.finish_reason is not None and candidate.finish_reason.value != "FINISH_REASON_UNSPECIFIED":
-            self._finish = candidate.finish_reason.value
-            self._why = candidate.finish_message or ""
-        parts = candidate.content.parts if candidate.content is not None else None
-        if not parts:
-            return ""
-        return "".join([self._take(part) for part in parts])
+        candidate = candidates[0]
+        finish = candidate.get("finishReason")
+        if finish and finish != _NO_REASON:
+            self._finish = finish
+            self._why = candidate.get("finishMessage")
+        content = candidate.get("content")
+        parts = content.get("parts") if content else None
+        return "".join([self._take(part) for part in parts]) if parts else ""
 
-    def finish(self) -> Completion:
+    def rest(self) -> str:
+        """Return text that was held back until the end of the stream; there is none in this format."""
+        return ""
+
+    def finish(self, *, done: bool) -> Completion:  # noqa: ARG002 - the vendor marks the end by a reason
         """Return the completion.
 
         Raises:
@@ -477,21 +552,21 @@ class Assembly:
         received = self._received
         return Completion("".join(self._text), unique_ids(self._calls), reason, received.usage, received.model, state)
 
-    def _take(self, part: Part) -> str:
-        signature = part.thought_signature
+    def _take(self, part: Mapping[str, Any]) -> str:
+        signature, text, call = part.get("thoughtSignature"), part.get("text"), part.get("functionCall")
         signed = {}
         if signature:
-            signed = {"signature": base64.b64encode(signature).decode("ascii")}
-            self._grow(len(signed["signature"]))
+            signed = {"signature": signature}
+            self._grow(len(signature))
             self._noteworthy = True
-        if part.function_call is not None:
-            self._take_call(part.function_call, signed)
-        elif part.thought:
-            self._take_thought(part.text or "", signed)
-        elif part.text or (signed and part.text is not None):
-            self._take_text(part.text or "", signed)
-            return part.text or ""
-        elif part.text is None:
+        if call is not None:
+            self._take_call(call, signed)
+        elif part.get("thought"):
+            self._take_thought(text or "", signed)
+        elif text or (signed and text is not None):
+            self._take_text(text, signed)
+            return str(text)
+        elif text is None:
             self._take_other(part)
         return ""
 
@@ -506,16 +581,20 @@ class Assembly:
         self._note(note)
         self._open_text = None if signed else note
 
-    def _take_call(self, call: FunctionCall, signed: dict[str, str]) -> None:
-        name, arguments = call.name or "", encode_json(call.args or {}).decode()
+    def _take_call(self, call: Mapping[str, Any], signed: dict[str, str]) -> None:
+        name, id_, arguments = (
+            call.get("name") or "",
+            call.get("id") or "",
+            encode_json(call.get("args") or {}).decode(),
+        )
         self._grow(len(arguments) + CALL_COUNTS_AS)
         self._received.bytes += len(name) + len(arguments)
         note: dict[str, Any] = {"call": len(self._calls), **signed}
-        if call.id:
-            note["id"] = call.id
+        if id_:
+            note["id"] = id_
             self._noteworthy = True
         self._note(note)
-        self._calls.append(ToolCall(call.id or "", self._names.get(name, name), arguments))
+        self._calls.append(ToolCall(id_, self._names.get(name, name), arguments))
 
     def _take_thought(self, text: str, signed: dict[str, str]) -> None:
         """Take what the model thinks aloud. The vendor wants it back only if it is signed."""
@@ -524,9 +603,9 @@ class Assembly:
             self._grow(len(text))
             self._note({"thought": text, **signed})
 
-    def _take_other(self, part: Part) -> None:
+    def _take_other(self, part: Mapping[str, Any]) -> None:
         """Keep a part of another kind, such as code that the vendor ran: it belongs to the answer in later requests."""
-        kept = part.model_dump(mode="json", by_alias=True, exclude_none=True)
+        kept = {name: value for name, value in part.items() if value is not None}
         if kept and can_be_written(kept):
             size = len(encode_json(kept))
             self._grow(size)
@@ -543,33 +622,30 @@ class Assembly:
         if self._size > MAX_ANSWER_CHARACTERS:
             raise too_large(self._provider)
 
-    def _blocked(self, reason: str, message: str | None) -> ProviderError:
-        why = printable((message or reason)[:MAX_REASON])
+    def _blocked(self, reason: Any) -> ProviderError:
+        why = printable(reason[:MAX_REASON]) if isinstance(reason, str) else "no reason given"
         return ProviderError(
             f"{self._provider} refused the prompt: {why}", category=ErrorCategory.CONTENT, provider=VENDOR
         )
 
     def _failed(self, finish: str, category: ErrorCategory) -> ProviderError:
-        why = f" ({printable(self._why[:MAX_REASON])})" if self._why else ""
+        why = f" ({printable(self._why[:MAX_REASON])})" if self._why and isinstance(self._why, str) else ""
         return ProviderError(f"{self._provider} gave up its answer: {finish}{why}", category=category, provider=VENDOR)
 
 
-def usage(counted: GenerateContentResponseUsageMetadata) -> Usage:
+def usage(counted: Mapping[str, Any]) -> Usage:
     """Return the tokens that the vendor counted: thoughts are written, and results of its own tools are read."""
+    thoughts = count(counted.get("thoughtsTokenCount"))
     return Usage(
-        _sum(counted.prompt_token_count, counted.tool_use_prompt_token_count),
-        _sum(counted.candidates_token_count, counted.thoughts_token_count),
-        _sum(counted.cached_content_token_count),
-        reasoning_tokens=_sum(counted.thoughts_token_count),
+        _sum(count(counted.get("promptTokenCount")), count(counted.get("toolUsePromptTokenCount"))),
+        _sum(count(counted.get("candidatesTokenCount")), thoughts),
+        count(counted.get("cachedContentTokenCount")),
+        reasoning_tokens=thoughts,
     )
 
 
-_MAX_COUNT: Final = 2**53
-"""No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
-
-
 def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None and 0 <= count <= _MAX_COUNT]
+    known = [one for one in counts if one is not None]
     return sum(known) if known else None
 
 

@@ -71,7 +71,7 @@ class EventReader:
     def _begin(self, part: bytes) -> None:
         """Add to the line that has begun. The parts are joined once, when it ends: an event takes linear time."""
         if self._size + self._begun_size + len(part) > MAX_EVENT_BYTES:
-            raise EventTooLarge(f"one server-sent event is larger than {MAX_EVENT_BYTES} bytes")
+            raise EventTooLarge(f"one event of it has more than {MAX_EVENT_BYTES:,} bytes")
         self._begun.append(part)
         self._begun_size += len(part)
 
@@ -81,10 +81,12 @@ class EventReader:
                 events.append(Event(self._name or "message", b"\n".join(self._data)))
             self._name, self._data, self._size = "", [], 0
             return
-        field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if field == b"data":
-            self._data.append(value)
+        if line.startswith(b"data:"):  # without a copy of the field before the value is cut out of it
+            self._data.append(line[6 if line[5:6] == b" " else 5 :])
             self._size += len(line)
-        elif field == b"event":
-            self._name = value.decode("utf-8", "replace")
+            return
+        field, _, value = line.partition(b":")
+        if field == b"event":
+            self._name = value.removeprefix(b" ").decode("utf-8", "replace")
+        elif line == b"data":  # a field without a colon has an empty value
+            self._data.append(b"")

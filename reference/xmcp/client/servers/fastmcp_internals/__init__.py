@@ -4,7 +4,7 @@ Every reliance on a private name or on an undocumented fact is in this package, 
 `tests/client/fastmcp_internals` has a test for each that fails when an upgrade changes it.
 """
 
-from xmcp.client.servers.fastmcp_internals.http_client import CONNECT_SECONDS, NEVER_SENT
+from xmcp.client.servers.fastmcp_internals.http_client import CONNECT_SECONDS, NEVER_SENT, http_client_factory
 from xmcp.client.servers.fastmcp_internals.logs import logged
 from xmcp.client.servers.fastmcp_internals.sessions import check_results_in_slices, prepared, skip_result_validation
 from xmcp.client.servers.fastmcp_internals.transports import resilient
@@ -13,6 +13,7 @@ __all__ = [
     "CONNECT_SECONDS",
     "NEVER_SENT",
     "check_results_in_slices",
+    "http_client_factory",
     "logged",
     "prepared",
     "resilient",

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpx2
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
 
-from xmcp import http_bodies, http_transport
+from xmcp import http_bodies, http_clients
 from xmcp.chat.json_values import containers
 from xmcp.client.servers.errors import SESSION_LOST, means_session_lost
 from xmcp.client.servers.peer_limits import (
@@ -49,8 +49,11 @@ new connection, also to `http://`; this module is imported in a thread."""
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 
 
-def http_client_factory(verify: Any) -> Any:
-    """Return what makes an HTTP client, for an application that gives none; `verify` is as for `httpx2.AsyncClient`."""
+def http_client_factory(verify: Any = None, given: httpx2.AsyncClient | None = None) -> Any:
+    """Return what makes the HTTP client of a connection: one that sends through `given`, if the application gave one.
+
+    `verify` is as for `httpx2.AsyncClient`.
+    """
 
     def make(
         headers: dict[str, str] | None = None,
@@ -59,11 +62,13 @@ def http_client_factory(verify: Any) -> Any:
         **_: object,
     ) -> httpx2.AsyncClient:
         # No `follow_redirects`: the SDK follows redirects itself, within the origin only.
-        return httpx2.AsyncClient(
+        return http_clients.new_client(
+            httpx2.AsyncClient,
+            given,
+            verify=_TRUSTED if verify is None or verify is True else verify,
             headers=headers,
             auth=auth,
             timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
-            **http_transport.client_options(_TRUSTED if verify is None or verify is True else verify),
         )
 
     return make
