@@ -43,6 +43,8 @@ async def ask(request: Request) -> Response:
     except (ValueError, TypeError, KeyError):
         return PlainTextResponse('Send {"page": "…", "question": "…"}.', status_code=400)
     conversation = request.state.conversations.setdefault(page, Conversation(request.state.ai))
+    if conversation.busy:
+        return PlainTextResponse("The last question is still being answered: wait, or stop it.", status_code=409)
     return StreamingResponse(conversation.stream_chat(question).sse(types=SHOWN), headers=SSE_HEADERS)
 
 

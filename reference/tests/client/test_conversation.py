@@ -174,6 +174,19 @@ async def test_a_second_chat_at_the_same_time_is_refused_and_harms_nothing() -> 
 # -- whatever ends a chat ---------------------------------------------------------------------------------------------
 
 
+async def test_a_conversation_is_busy_while_its_chat_is_read() -> None:
+    async with client("a", "b") as ai:
+        conversation = Conversation(ai)
+        stream = conversation.stream_chat("q")
+        assert not conversation.busy, "nothing has begun"
+        await anext(stream)
+        assert conversation.busy
+        await stream.aclose()
+        assert not conversation.busy
+        await conversation.chat("q")
+        assert not conversation.busy
+
+
 async def test_the_history_is_kept_when_the_model_fails_and_the_query_can_be_tried_again(valid: Valid) -> None:
     async with client(CALL_ADD, ProviderError("down"), "three") as ai:
         conversation = Conversation(ai)

@@ -72,6 +72,29 @@ async def test_a_reader_that_leaves_ends_the_chat_at_the_model(chat_server: Chat
     assert events[-1]["result"]["answer"] == "Yes."
 
 
+async def test_a_second_question_while_a_chat_runs_is_refused_in_words_and_disturbs_nothing(
+    chat_server: ChatServer, url: str
+) -> None:
+    gate, slow = asyncio.Event(), chat_server.reply.streamed("It was long ago.")
+    slow.pieces.insert(2, gate)
+    chat_server.replies = [slow, chat_server.reply.streamed("Yes.")]
+    async with httpx2.AsyncClient() as client:
+        asking = {"page": "p1", "question": "Tell me a story."}
+        async with client.stream("POST", f"{url}/ask", json=asking) as answer:
+            lines = answer.aiter_lines()
+            await anext(lines)
+            refused, events = await told(url, "Go on?")
+            assert (refused.status_code, events) == (409, [])
+            assert refused.text == "The last question is still being answered: wait, or stop it."
+            gate.set()
+            rest = [line async for line in lines]
+    assert "event: done" in rest
+    answer, events = await told(url, "Go on?")
+    assert events[-1]["result"]["answer"] == "Yes."
+    asked = [message["content"] for message in chat_server.requests[-1]["messages"] if message["role"] == "user"]
+    assert asked == ["Tell me a story.", "Go on?"]
+
+
 @pytest.mark.parametrize(
     ("headers", "body", "status"),
     [

@@ -158,6 +158,12 @@ class Conversation:
         return messages.copied(self._history)
 
     @property
+    def busy(self) -> bool:
+        """Whether a chat runs and is being read: until it has ended, another one is refused."""
+        consumer = self._running and self._running.consumer
+        return consumer is not None and consumer() is not None
+
+    @property
     def usage(self) -> ChatUsage:
         """What all chats have used so far, failed ones included."""
         return self._usage.copy()
@@ -321,9 +327,7 @@ class Conversation:
         """
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
-                while (other := self._running) is not None:
-                    if other.consumer is not None and other.consumer() is not None:
-                        break
+                while (other := self._running) is not None and not self.busy:
                     await other.over.wait()
         except TimeoutError:
             pass

@@ -369,6 +369,11 @@ class SyncConversation:
         self._client._call(lambda _: self._conversation.clear())
 
     @property
+    def busy(self) -> bool:
+        """Whether a chat runs; see `Conversation.busy`."""
+        return self._client._call(lambda _: self._conversation.busy)
+
+    @property
     def history(self) -> list[dict[str, Any]]:
         """A copy of the messages so far."""
         return self._client._call(lambda _: self._conversation.history)
