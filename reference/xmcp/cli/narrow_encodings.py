@@ -1,4 +1,4 @@
-"""Characters that a terminal's encoding does not have, such as ✓ on cp1252, written as ASCII or words in place of `?`."""
+"""Characters that a terminal's encoding does not have, such as ✓ on cp1252: written as ASCII or words, not as `?`."""
 
 from __future__ import annotations
 
