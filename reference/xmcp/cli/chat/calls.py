@@ -28,8 +28,10 @@ def error_line(error: ErrorInfo) -> str:
 
 
 def seconds(milliseconds: float) -> str:
-    """Return a duration as a person reads it: `0.3 s`, `12 s`, `2 min 5 s`."""
-    total = max(milliseconds, 0) / 1000
+    """Return a duration as a person reads it: `42 ms`, `0.3 s`, `12 s`, `2 min 5 s`."""
+    if milliseconds < 95:
+        return f"{max(milliseconds, 0):.0f} ms"
+    total = milliseconds / 1000
     if total < 9.95:
         return f"{total:.1f} s"
     if total < 100:

@@ -17,6 +17,7 @@ import click
 from xmcp.cli.chat.model_choice import DEMO, NAMES, NoModel, model_of, vendor_named
 from xmcp.cli.chat.quiet import keep_logs
 from xmcp.cli.named_servers import ServerCommand, servers_named
+from xmcp.cli.plots import plots_option
 from xmcp.cli.server_access import Access, access_options
 from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable
@@ -78,14 +79,7 @@ class Wanted:
 @click.option(
     "--max-turns", type=click.IntRange(min=1), default=10, show_default=True, help="The model's answers to a question."
 )
-@click.option(
-    "--plots",
-    "lines",
-    type=click.Choice(["braille", "blocks"]),
-    envvar="XMCP_PLOTS",
-    show_envvar=True,
-    help="What draws the lines of charts; blocks, if braille is out of line in your font.",
-)
+@plots_option
 @access_options
 @click.option("--connect-timeout", type=click.FloatRange(0.1, 300), default=30.0, show_default=True, help="Seconds.")
 def chat(

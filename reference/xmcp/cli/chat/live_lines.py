@@ -47,10 +47,10 @@ class LiveLines:
         if self.possible and self._lines != list(lines):
             self._write("", lines)
 
-    def print(self, lines: Sequence[str]) -> None:
-        """Print lines that stay, above those that change."""
+    def print(self, lines: Sequence[str], below: Sequence[str]) -> None:
+        """Print lines that stay, and below them those that change from now on."""
         if self.possible:
-            self._write("".join(f"{line}\n" for line in lines), self._lines)
+            self._write("".join(f"{line}\n" for line in lines), below)
         else:
             self._put("".join(f"{line}\n" for line in lines))
 

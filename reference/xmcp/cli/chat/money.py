@@ -10,7 +10,7 @@ def used(usage: ChatUsage) -> str:
     cached = f" ({usage['cached_tokens']:,} cached)" if usage["cached_tokens"] else ""
     read, written = usage["input_tokens"], usage["output_tokens"]
     counted = read is not None or written is not None
-    tokens = f"{_count(read)} tokens in{cached}, {_count(written)} out" if counted else "tokens not counted"
+    tokens = f"{_count(read)} tokens in{cached}, {_count(written)} out" if counted else ""
     requests = usage["llm_calls"]
     parts = [tokens, cost(usage["cost_usd"]), f"{requests} request{'' if requests == 1 else 's'}"]
     return " · ".join(filter(None, parts))

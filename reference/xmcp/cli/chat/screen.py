@@ -30,6 +30,8 @@ from xmcp.render.view.untrusted import label
 FRAME: Final = 0.1
 """Seconds between two frames, at least; a slow one is waited for longer, so that most of the time is not drawing."""
 
+_PATIENCE: Final = 0.3
+"""Seconds after which it is said that the model is waited for."""
 _MARGIN: Final = 2
 _WHEEL: Final = "|/-\\"
 ENDS: Final = {
@@ -261,8 +263,10 @@ class Screen:
         for block in blocks:
             if block.strip():
                 self._gap = True
-                self._stay(self._model_text(block))
-                self._marked = self._gap = True
+                lines = self._model_text(block)
+                self._marked = True
+                self._stay(lines)
+                self._gap = True
 
     def _model_text(self, source: str) -> list[str]:
         return self._beside("" if self._marked else "●", "magenta", SafeMarkdown(source))
@@ -275,8 +279,9 @@ class Screen:
 
     def _stay(self, lines: Sequence[str]) -> None:
         if lines:
-            self._live.print(["", *lines] if self._gap else lines)
+            staying = ["", *lines] if self._gap else lines
             self._gap = False
+            self._live.print(staying, self._changing(self._clock()))
 
     def _changing(self, now: float) -> list[str]:
         """Return the lines that change: the block that the model is writing, the calls that run, what is waited for."""
@@ -284,9 +289,9 @@ class Screen:
             return []
         wheel = _WHEEL[int(now * 8) % len(_WHEEL)]
         calls = [self._running(wheel, call, now) for call in self._calls.values()]
-        if not calls and self._waiting_since is not None:
+        if not calls and self._waiting_since is not None and now - self._waiting_since > _PATIENCE:
             about = f": {label(self._thought, 4000)[-(self.console.width - 24) :]}" if self._thought else ""
-            calls = [self._one_line(wheel, f"thinking{about}  ", seconds(1000 * (now - self._waiting_since)))]
+            calls = [self._one_line(wheel, f"thinking{about}", seconds(1000 * (now - self._waiting_since)))]
         room = max(self.console.height - len(calls) - 2, 3)
         text = self._model_text(self._text.open) if self._text.open.strip() else []
         cut = len(text) - room
@@ -297,12 +302,12 @@ class Screen:
         return [*text, *(["", *calls] if calls and (text or self._gap) else calls)]
 
     def _running(self, wheel: str, call: _Call, now: float) -> str:
-        told = f"  {call.told}" if call.told else ""
-        return self._one_line(wheel, call.line, f"  {seconds(1000 * (now - call.began))}{told}")
+        facts = [seconds(1000 * (now - call.began)), call.told]
+        return self._one_line(wheel, call.line, " · ".join(filter(None, facts)))
 
     def _one_line(self, mark: str, words: str, facts: str) -> str:
-        """Return one line, whose words are cut where it would be too wide, but not its facts."""
+        """Return one line; where it would be too wide, its facts get half of it or more, and its words the rest."""
         room = self.console.width - _MARGIN - 1
-        facts = label(facts.strip(), max(room // 2, 10))
+        facts = label(facts, max(room // 2, room - len(words) - 2, 10))
         words = label(words, max(room - len(facts) - 2, 10))
         return self._beside(mark, "cyan", Text.assemble(words, (f"  {facts}", "dim"), no_wrap=True, overflow="crop"))[0]
