@@ -83,15 +83,15 @@ def demo(connect_timeout: float, lines: Lines | None) -> None:
     with TemporaryDirectory(prefix="xmcp-demo-") as directory:
         log = Path(directory, "server.log")
         trouble = asyncio.run(_chat(Screen(console, lines=lines), log, connect_timeout))
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        logged = log.read_text(errors="replace").splitlines() if log.exists() else []
     if trouble is not None:
-        if lines or "no answer within" not in trouble:
-            raise click.ClickException(f"the sample server did not start: {visible(lines[-1]) if lines else trouble}")
+        if logged or "no answer within" not in trouble:
+            raise click.ClickException(f"the sample server did not start: {visible(logged[-1]) if logged else trouble}")
         raise click.ClickException(
             f"the sample server `{_SAMPLE}` did not start within {connect_timeout:g} s. On a busy machine, allow it "
             f"longer with --connect-timeout {max(120, 2 * connect_timeout):g}."
         )
-    records = [line.partition("xmcp.server: ")[2] or line for line in lines]
+    records = [line.partition("xmcp.server: ")[2] or line for line in logged]
     _closing(console, [line for line in records if line.startswith(("The tool ", "RuntimeError: "))])
 
 

@@ -68,7 +68,7 @@ class Background:
         """Enter a context manager in the thread; it is left with the thread."""
         return self._exits.enter_context(self._portal.wrap_async_context_manager(context))
 
-    def run(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+    def run(self, function: Callable[..., Awaitable[T] | T], *arguments: Any) -> T:
         """Run a function in the thread, and wait for it."""
         return self._portal.call(function, *arguments)
 

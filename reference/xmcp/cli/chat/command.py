@@ -34,6 +34,8 @@ Servers: TypeAlias = "Sequence[ServerTarget] | Mapping[str, ServerTarget]"
 
 SAMPLE: Final = "xmcp.samples.sales:mcp"
 """The server of `--provider demo`, if none is named."""
+APPROVAL_SECONDS: Final = 7 * 86_400.0
+"""How long a person may take to approve a call: somebody who is away for a while finds the question where it was."""
 _UNREACHABLE: Final = 3
 _INTERRUPTED: Final = 130
 
@@ -194,7 +196,7 @@ def _run(console: Console, wanted: Wanted, servers: Servers, llm: LLMProvider, m
             llm_provider=llm,
             llm_model=model,
             approve=background.approve,
-            approval_timeout=None,
+            approval_timeout=APPROVAL_SECONDS,
             meta_tools=["clarify"] if by_person and wanted.question is None else False,
             max_turns=wanted.max_turns,
             connect_timeout=wanted.connect_timeout,

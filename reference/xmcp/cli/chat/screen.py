@@ -86,6 +86,7 @@ class Screen:
         self._waiting_since: float | None = None
         self._thought = ""
         self._next_frame = 0.0
+        self._paused = False
         self.failed = False
         """Whether the answer ended with a failure that is on the screen."""
         self._gap = False
@@ -99,7 +100,7 @@ class Screen:
 
     def warn(self, words: str) -> None:
         """Print a warning of the program."""
-        self.say(words, "yellow", "!", "yellow")
+        self.say(words, "", "!", "bold yellow")  # yellow words could not be read on white
 
     def show(self, shown: RenderableType) -> None:
         """Print a renderable that stays."""
@@ -113,6 +114,11 @@ class Screen:
         """Have nothing on the screen that changes, because the person is asked something."""
         self._finish_text()
         self._live.clear()
+        self._paused = True
+
+    def resume(self) -> None:
+        """Draw what changes again."""
+        self._paused = False
 
     def person(self, words: str) -> None:
         """Print what the person said, where it was not typed here."""
@@ -285,7 +291,7 @@ class Screen:
 
     def _changing(self, now: float) -> list[str]:
         """Return the lines that change: the block that the model is writing, the calls that run, what is waited for."""
-        if not self._live.possible:
+        if self._paused or not self._live.possible:
             return []
         wheel = _WHEEL[int(now * 8) % len(_WHEEL)]
         calls = [self._running(wheel, call, now) for call in self._calls.values()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -190,5 +190,8 @@ _VARIABLE: Final = re.compile(r"\$\{(?:(?P<kind>\w+):)?(?P<name>[A-Za-z_][\w.-]*
 """`${NAME}`, `${NAME:-default}` (Claude Code), `${env:NAME}` (Cursor, VS Code)."""
 _ANY_VARIABLE: Final = re.compile(rf"\$\$|{_VARIABLE.pattern}|\$(?P<bare>[A-Za-z_]\w*)")
 """The same, and `$NAME` (Gemini CLI); `$$` is a dollar sign."""
-_PLACES: Final = {"workspaceFolder": os.getcwd, "userHome": lambda: os.path.expanduser("~")}
+_PLACES: Final[Mapping[str, Callable[[], str]]] = {
+    "workspaceFolder": os.getcwd,
+    "userHome": lambda: os.path.expanduser("~"),
+}
 """What VS Code and Cursor fill in by themselves."""

@@ -186,7 +186,7 @@ class Session:
             self._screen.say(line)
         try:
             with interrupts_raised():
-                said = self._keyboard.answer("  [y]es, [n]o, [a]lways for this tool, or say why not: ")
+                said = self._keyboard.answer("  [y]es, [n]o, [a]lways this tool, or why not: ")
         except EOFError:
             self._screen.say("")
             said = "no"
@@ -195,6 +195,8 @@ class Session:
             self._interrupted = True
             _tell(ask, False)
             return False
+        finally:
+            self._screen.resume()
         _tell(ask, self._approvals.take(ask.call, said))
         return True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from pygments.token import Comment, Error, Generic, Keyword, Literal, Name, Operator
 from rich.console import RenderableType
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
@@ -15,21 +14,21 @@ from xmcp.render.view.untrusted import visible
 
 THEME: Final = ANSISyntaxTheme(
     {
-        Comment: Style(dim=True),
-        Keyword: Style(color="magenta"),
-        Operator.Word: Style(color="magenta"),
-        Name.Builtin: Style(color="cyan"),
-        Name.Function: Style(color="cyan"),
-        Name.Class: Style(color="cyan"),
-        Name.Decorator: Style(color="cyan"),
-        Name.Tag: Style(color="magenta"),
-        Name.Attribute: Style(color="cyan"),
-        Literal.String: Style(color="green"),
-        Literal.Number: Style(color="cyan"),
-        Generic.Deleted: Style(color="red"),
-        Generic.Inserted: Style(color="green"),
-        Generic.Heading: Style(bold=True),
-        Error: Style(underline=True),
+        ("Comment",): Style(dim=True),
+        ("Keyword",): Style(color="magenta"),
+        ("Operator", "Word"): Style(color="magenta"),
+        ("Name", "Builtin"): Style(color="cyan"),
+        ("Name", "Function"): Style(color="cyan"),
+        ("Name", "Class"): Style(color="cyan"),
+        ("Name", "Decorator"): Style(color="cyan"),
+        ("Name", "Tag"): Style(color="magenta"),
+        ("Name", "Attribute"): Style(color="cyan"),
+        ("Literal", "String"): Style(color="green"),
+        ("Literal", "Number"): Style(color="cyan"),
+        ("Generic", "Deleted"): Style(color="red"),
+        ("Generic", "Inserted"): Style(color="green"),
+        ("Generic", "Heading"): Style(bold=True),
+        ("Error",): Style(underline=True),
     }
 )
 """Neither of rich's own: one is for dark terminals, the other for light ones, and a program cannot know which it has.
