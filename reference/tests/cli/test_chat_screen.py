@@ -263,7 +263,7 @@ def test_a_warning_is_said_once_though_each_chat_repeats_it() -> None:
 
 @pytest.mark.parametrize(
     ("stop_reason", "line"),
-    [("max_turns", "! stopped: the model wanted"), ("empty", "! the model answered nothing"), ("clarify", "? Which?")],
+    [("max_turns", "! stopped: the model wanted"), ("clarify", "? Which?")],
 )
 def test_an_answer_that_is_none_says_why(stop_reason: str, line: str) -> None:
     assert Drawing(80).take(done(stop_reason, "Which?")).lines[-1].startswith(line)

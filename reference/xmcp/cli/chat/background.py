@@ -82,45 +82,59 @@ class Background:
         """Begin a chat."""
         while not self._messages.empty():
             self._messages.get()
-        running = self._portal.start_task_soon(self._answer, conversation, query, options)
-        running.add_done_callback(lambda done: self._messages.put(Over(_error_of(done))))
-        return Chat(running, self._messages)
+        chat = Chat(self._portal, self._messages)
+        self._portal.start_task_soon(chat.run, conversation, query, options)
+        return chat
+
+
+class Chat:
+    """A chat that runs in the background."""
+
+    def __init__(self, portal: BlockingPortal, messages: queue.SimpleQueue[Message]) -> None:
+        self._portal = portal
+        self._messages = messages
+        self._task: asyncio.Task[None] | None = None
+
+    async def run(self, conversation: Conversation, query: str, options: ChatOptions) -> None:
+        """Run the chat; in the thread. It has ended when `Over` is told."""
+        # A task of its own: cancelling it is told once, so that what has to end in order can do so.
+        self._task = asyncio.create_task(self._answer(conversation, query, options), name="xmcp chat answer")
+        try:
+            await asyncio.wait({self._task})
+        finally:
+            if not self._task.done():  # the thread ends
+                self._task.cancel()
+                await asyncio.wait({self._task})
+            self._messages.put(Over(None if self._task.cancelled() else self._task.exception()))
 
     async def _answer(self, conversation: Conversation, query: str, options: ChatOptions) -> None:
         async with aclosing(conversation.stream_chat(query, **options)) as chunks:
             async for chunk in chunks:
                 self._messages.put(chunk)
 
-
-def _error_of(done: Future[None]) -> BaseException | None:
-    return None if done.cancelled() else done.exception()
-
-
-class Chat:
-    """A chat that runs in the background."""
-
-    def __init__(self, running: Future[None], messages: queue.SimpleQueue[Message]) -> None:
-        self._running = running
-        self._messages = messages
-
     def messages(self) -> Generator[Message | None, None, None]:
         """Yield what happens, up to and with `Over`; `None` where nothing has happened for a moment.
 
         Ctrl-C is a message meanwhile, and raises nothing. Leaving the iteration early cancels the chat.
         """
+        over = False
         try:
             with interrupts_to(self._messages):
-                while True:
+                while not over:
                     message = self._next()
+                    over = isinstance(message, Over)
                     yield message
-                    if isinstance(message, Over):
-                        return
         finally:
-            self.cancel()
+            if not over:
+                self.cancel()
 
     def cancel(self) -> None:
         """End the chat early; `Over` says when it has ended."""
-        self._running.cancel()
+        self._portal.start_task_soon(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
     def _next(self) -> Message | None:
         try:

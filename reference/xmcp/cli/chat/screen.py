@@ -9,7 +9,7 @@ by `xmcp.render.view.untrusted`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,14 +34,14 @@ _PATIENCE: Final = 0.3
 """Seconds after which it is said that the model is waited for."""
 _MARGIN: Final = 2
 _WHEEL: Final = "|/-\\"
-ENDS: Final = {
-    "max_turns": "stopped: the model wanted to call tools for too long (max_turns)",
+ENDS: Final[Mapping[str, str]] = {
+    "max_turns": "stopped: the model wanted to call tools for too long (--max-turns)",
     "timeout": "stopped: the time of the chat is over",
-    "length": "cut: the model may not write more",
-    "content_filter": "withheld: the vendor filtered the answer",
-    "empty": "the model answered nothing",
+    "length": "",
+    "content_filter": "",
+    "empty": "",
 }
-"""What is said of an answer that is none, by its stop reason."""
+"""The stop reasons of an answer that is none, and what is said of them where the client has not warned already."""
 
 
 @dataclass(slots=True)
