@@ -254,11 +254,11 @@ def test_a_text_that_is_begun_anew_is_not_mixed_with_the_new_one() -> None:
     assert lines == ["! gone The model is asked again in 0.5 s.", "● new words"]
 
 
-def test_a_warning_is_said_once_though_each_chat_repeats_it() -> None:
+def test_a_warning_about_a_server_is_said_once_though_each_chat_repeats_it() -> None:
     drawing = Drawing()
-    for _ in range(3):
-        drawing.take(ChatWarning(turn=0, text="shop cannot be reached"), done())
-    assert drawing.lines == ["! shop cannot be reached"]
+    for _ in range(2):
+        drawing.take(ChatWarning(turn=0, text="shop cannot be reached"), ChatWarning(turn=1, text="cut"), done())
+    assert drawing.lines == ["! shop cannot be reached", "! cut", "! cut"]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class Screen:
         self._calls: dict[str, _Call] = {}
         self._servers: dict[str, str | None] = {}
         self._known: set[str] = set()
-        """Warnings that were shown: each chat repeats them."""
+        """Warnings about servers that were shown."""
         self._waiting_since: float | None = None
         self._thought = ""
         self._next_frame = 0.0
@@ -216,13 +216,11 @@ class Screen:
         self.show(framed(chunk.envelope, chunk.tool_name, self._servers.get(chunk.call_id), lines=self._lines))
 
     def _warning(self, chunk: Any) -> None:
-        if chunk.text not in self._known:
+        if chunk.turn == 0:  # about the servers: each chat repeats it
+            if chunk.text in self._known:
+                return
             self._known.add(chunk.text)
-            self.warn(label(chunk.text, 600))
-
-    def warned(self, words: str) -> None:
-        """Take note of a warning that the person has been told in another way."""
-        self._known.add(words)
+        self.warn(label(chunk.text, 600))
 
     def _done(self, chunk: Any) -> None:
         result: ChatResult = chunk.result
