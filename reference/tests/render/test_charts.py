@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -121,9 +122,11 @@ def test_a_line_chart_has_round_ticks_around_its_values() -> None:
     assert ticks_shown == ["100", "80", "60", "40", "20", "0"]
 
 
-def test_a_rising_line_rises() -> None:
-    rows = to_text(chart(MONTHS[:6], "line", **LINES)).splitlines()
-    firsts = [min(i for i, char in enumerate(row) if char >= "⠁") for row in rows if any(c >= "⠁" for c in row)]
+@pytest.mark.parametrize(("lines", "dots"), [("braille", "[⠁-⣿]"), ("blocks", "[▀▄█]")])
+def test_a_rising_line_rises(lines: Any, dots: str) -> None:
+    rows = to_text(chart(MONTHS[:6], "line", **LINES), lines=lines).splitlines()
+    firsts = [found.start() for row in rows if (found := re.search(dots, row))]
+    assert len(firsts) > 6
     assert firsts == sorted(firsts, reverse=True)
     assert firsts[0] > firsts[-1]
 
@@ -154,9 +157,30 @@ def test_the_scale_of_values_begins_at_zero_unless_it_must_not(scale: dict[str, 
     assert any(line.split("┤")[0].strip() == "0" for line in drawn.splitlines()) == has_zero
 
 
-def test_an_area_is_filled_down_to_zero() -> None:
-    rows = [row for row in to_text(chart(MONTHS[:6], "area", **LINES)).splitlines() if "┤" in row]
-    assert rows[-1].count("⣿") > 60
+@pytest.mark.parametrize(("lines", "full"), [("braille", "⣿"), ("blocks", "█")])
+def test_an_area_is_filled_down_to_zero(lines: Any, full: str) -> None:
+    drawn = to_text(chart(MONTHS[:6], "area", **LINES), lines=lines)
+    above_zero = [row for row in drawn.splitlines() if "│" in row][-1]
+    assert above_zero.count(full) > 60
+
+
+def on_terminal(envelope: dict[str, Any], legacy_windows: bool = False) -> str:
+    console = Console(width=80, force_terminal=True, color_system="truecolor", legacy_windows=legacy_windows)
+    with console.capture() as capture:
+        console.print(render(envelope))
+    return Text.from_ansi(capture.get()).plain
+
+
+def test_lines_are_braille_on_a_terminal_and_blocks_where_nobody_knows_the_font() -> None:
+    def braille(drawn: str) -> bool:
+        return re.search("[⠁-⣿]", drawn) is not None
+
+    line = chart(MONTHS, "line", **LINES, color={"field": "region"})
+    assert braille(on_terminal(line))
+    assert not braille(on_terminal(line, legacy_windows=True))
+    assert not braille(to_text(line))
+    assert not braille(to_text({"type": "group", "payload": [line]}))
+    assert braille(to_text({"type": "group", "payload": [line]}, lines="braille"))
 
 
 def test_points_of_several_series_have_marks_of_their_own() -> None:
@@ -175,11 +199,8 @@ def test_a_terminal_that_knows_only_ascii_gets_ascii() -> None:
 
 def test_colour_adds_nothing_that_the_words_do_not_say() -> None:
     envelope = chart(MONTHS, "line", **LINES, color={"field": "region"})
-    console = Console(width=80, force_terminal=True, color_system="truecolor", legacy_windows=False)
-    with console.capture() as capture:
-        console.print(render(envelope))
-    coloured = Text.from_ansi(capture.get()).plain.splitlines()
-    assert [line.rstrip() for line in coloured] == to_text(envelope).splitlines()
+    coloured = [line.rstrip() for line in on_terminal(envelope).splitlines()]
+    assert coloured == to_text(envelope, lines="braille").splitlines()
 
 
 # ---- what is not understood ----

@@ -24,6 +24,7 @@ _FAILED = 3
 
 
 COMMANDS: dict[str, LazyCommand] = {
+    "chat": LazyCommand("xmcp.cli.chat.command", "Talk to a model that has the tools of your servers."),
     "see": LazyCommand("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
     "check": LazyCommand("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
     "replay": LazyCommand(

@@ -1,6 +1,6 @@
 """`xmcp demo`: a scripted conversation with the sample server, which runs as a process of its own, over stdio.
 
-transcript.py prints it.
+It is drawn as `xmcp chat` draws a conversation.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from xmcp.cli.plots import plots_option
 from xmcp.render.view.untrusted import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from xmcp.cli.chat.screen import Screen
     from xmcp.providers.scripted import Script
+    from xmcp.render.terminal import Lines
 
 _SAMPLE = "xmcp.samples.sales:mcp"
 _SERVE = ("-m", "xmcp", "serve", _SAMPLE, "--transport", "stdio")
@@ -64,7 +67,8 @@ def conversation() -> tuple[tuple[str, ...], Script]:
     show_default=True,
     help="Seconds in which the sample server has to start.",
 )
-def demo(connect_timeout: float) -> None:
+@plots_option
+def demo(connect_timeout: float, lines: Lines | None) -> None:
     """Play a short conversation with a sample server.
 
     The server is real: a process of its own, over stdio. Only the model is scripted, so this needs no network and no
@@ -72,51 +76,52 @@ def demo(connect_timeout: float) -> None:
     """
     from rich.console import Console
 
+    from xmcp.cli.chat.screen import Screen
+
     console = Console(highlight=False)
     console.print("[bold]XMCP demo[/]: a sample server over stdio and a scripted model. No network, no key.")
     with TemporaryDirectory(prefix="xmcp-demo-") as directory:
         log = Path(directory, "server.log")
-        trouble = asyncio.run(_chat(console, log, connect_timeout))
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        trouble = asyncio.run(_chat(Screen(console, lines=lines), log, connect_timeout))
+        logged = log.read_text(errors="replace").splitlines() if log.exists() else []
     if trouble is not None:
-        if lines or "no answer within" not in trouble:
-            raise click.ClickException(f"the sample server did not start: {visible(lines[-1]) if lines else trouble}")
+        if logged or "no answer within" not in trouble:
+            raise click.ClickException(f"the sample server did not start: {visible(logged[-1]) if logged else trouble}")
         raise click.ClickException(
             f"the sample server `{_SAMPLE}` did not start within {connect_timeout:g} s. On a busy machine, allow it "
             f"longer with --connect-timeout {max(120, 2 * connect_timeout):g}."
         )
-    records = [line.partition("xmcp.server: ")[2] or line for line in lines]
+    records = [line.partition("xmcp.server: ")[2] or line for line in logged]
     _closing(console, [line for line in records if line.startswith(("The tool ", "RuntimeError: "))])
 
 
-async def _chat(console: Console, log: Path, connect_timeout: float) -> str | None:
+async def _chat(screen: Screen, log: Path, connect_timeout: float) -> str | None:
     """Play the conversation; return the reason if the server cannot be reached."""
     from fastmcp.client.transports import StdioTransport
 
-    from xmcp.cli.transcript import Transcript
     from xmcp.cli.waiting import Waiting
     from xmcp.client import AIClient
     from xmcp.providers import ScriptedProvider
 
     questions, script = conversation()
-    transcript = Transcript(console)
     server = StdioTransport(sys.executable, list(_SERVE), keep_alive=False, log_file=log)
     client = AIClient(
         [server], llm_provider=ScriptedProvider(script), connect_timeout=connect_timeout, logger=_silent_logger()
     )
     async with AsyncExitStack() as stack:
-        with Waiting("xmcp demo", console) as waiting:
+        with Waiting("xmcp demo", screen.console) as waiting:
             waiting.begin("the sample server to start", connect_timeout)
             ai = await stack.enter_async_context(client)
         history: list[dict[str, Any]] = []
         for question in questions:
-            transcript.person(question)
+            screen.person(question)
+            screen.begin()
             async with aclosing(ai.stream_chat(question, history)) as chunks:
                 async for chunk in chunks:
                     if chunk.type == "warning" and chunk.turn == 0:
                         return chunk.text
-                    transcript.event(chunk)
-                    if chunk.type == "llm_delta" and console.is_terminal:
+                    screen.event(chunk)
+                    if chunk.type == "llm_delta" and screen.console.is_terminal:
                         await asyncio.sleep(_PAUSE)
                     if chunk.type == "done":
                         history = chunk.result["history"]
@@ -139,6 +144,7 @@ _SEEN = (
     "is only in the server's log:",
 )
 _NEXT = (
+    ("xmcp chat --provider demo", "call these tools yourself; with a key, ask a model"),
     ("xmcp serve xmcp.samples.sales:mcp", "the same tools on http://127.0.0.1:3333/mcp"),
     ("xmcp check", "let the conformance suite judge them"),
     ("xmcp serve your_server.py", "yours"),

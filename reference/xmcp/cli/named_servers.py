@@ -85,6 +85,17 @@ def server_named(*words: str, option: str = "SERVER") -> HttpPeer | StdioPeer:
     return StdioPeer(command)
 
 
+def servers_named(words: tuple[str, ...]) -> list[HttpPeer | StdioPeer]:
+    """Return the servers that words of a command line name: one by one if the first is a server, else one command.
+
+    Raises:
+        click.BadParameter: They name no server; the message says why.
+    """
+    if len(words) > 1 and (_ADDRESS.fullmatch(words[0]) or _is_served(words[0]) or " " in words[0].strip()):
+        return [server_named(word) for word in words]
+    return [server_named(*words)] if words else []
+
+
 def _refuse_words_after_a_server(words: tuple[str, ...], option: str) -> None:
     """Refuse several words of which the first is a server by itself, and no command that the others could belong to.
 

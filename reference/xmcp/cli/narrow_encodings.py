@@ -1,4 +1,4 @@
-"""Characters that a terminal's encoding does not have, such as ✓ on cp1252, written in ASCII in place of `?`."""
+"""Characters that a terminal's encoding does not have, such as ✓ on cp1252: written as ASCII or words, not as `?`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IN_ASCII: Final = {
     **dict.fromkeys("┌┐└┘┬┴┼╭╮╰╯┏┓┗┛╞╡╪", "+"),
     **dict.fromkeys("•●", "*"),
     **dict.fromkeys("█▉▊▋▌■▇▆▅", "#"),
-    **dict.fromkeys("▍▎▏▄▃▂▁", ":"),
+    **dict.fromkeys("▍▎▏▀▄▃▂▁", ":"),
     **dict.fromkeys("○◆◇", "o"),
     **dict.fromkeys("▲△", "^"),
     **dict.fromkeys("▼▽", "v"),
@@ -36,11 +36,27 @@ _IN_ASCII: Final = {
     "≤": "<=",
     "≥": ">=",
     "½": " 1/2",
+    "²": "^2",
+    "³": "^3",
+    "°": " deg",
+    "µ": "u",
+    "±": "+/-",
+    "ß": "ss",
+    "Æ": "AE",
+    "æ": "ae",
+    "Ø": "O",
+    "ø": "o",
+    "£": "GBP",
+    "¥": "JPY",
     "ℹ": "i",
-    "␡": "?",
 }
 _BRAILLE: Final = range(0x2801, 0x2900)
 """The dots of a drawn line; 0x2800 is the one without dots."""
+
+
+_ACCENTS: Final = (220, 230)
+"""The combining classes of marks below and above a letter, which can be left out; a stroke through it cannot."""
+_EMOJI_PARTS: Final = "\u200d\ufe0e\ufe0f"
 
 
 def write_ascii_where_needed() -> None:
@@ -52,15 +68,22 @@ def write_ascii_where_needed() -> None:
 
 
 def in_ascii(char: str) -> str:
-    """Return a character in ASCII; `?` if there is nothing that a person would understand."""
+    """Return a character in ASCII: what stands for it, a sign's name in words, or its number, as in `<U+65E5>`."""
     if ord(char) in _BRAILLE:
         return "*"
     if char.isascii():
         return char
     if char.isspace() or ord(char) == 0x2800:
         return " "
+    if char in _IN_ASCII:
+        return _IN_ASCII[char]
+    if unicodedata.combining(char) in _ACCENTS or char in _EMOJI_PARTS:
+        return ""
     base = unicodedata.normalize("NFD", char)[0]  # never of a sign: `≠` without its stroke says the opposite
-    return _IN_ASCII.get(char) or (base if base.isascii() and base.isalpha() else "?")
+    if base.isascii() and base.isalpha():
+        return base
+    name = unicodedata.name(char, "").lower() if unicodedata.category(char) == "So" else ""
+    return f"[{name}]" if name else f"<U+{ord(char):04X}>"
 
 
 def _replacement(error: UnicodeError) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Displays for a person: `plan` decides what is shown of an envelope; `render` and `to_text` draw it in a terminal.
+"""Displays for a person: `plan` decides what is shown of an envelope; `render`, `framed` and `to_text` draw it.
 
 The names of the terminal are loaded when they are first used (PEP 562): other renderers do without rich.
 """
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from xmcp.render.view import View, plan
 
 if TYPE_CHECKING:
-    from xmcp.render.terminal import draw, render, to_text
+    from xmcp.render.terminal import draw, framed, render, to_text
 
-__all__ = ["View", "draw", "plan", "render", "to_text"]
+__all__ = ["View", "draw", "framed", "plan", "render", "to_text"]
 
-_TERMINAL: Final = ("draw", "render", "to_text")
+_TERMINAL: Final = ("draw", "framed", "render", "to_text")
 
 
 def __getattr__(name: str) -> Any:

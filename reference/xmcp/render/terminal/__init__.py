@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from xmcp.render.terminal.displays import draw, render, to_text
+from xmcp.render.terminal.displays import draw, framed, render, to_text
+from xmcp.render.terminal.plot import Lines
 
-__all__ = ["draw", "render", "to_text"]
+__all__ = ["Lines", "draw", "framed", "render", "to_text"]

@@ -6,13 +6,15 @@ anything in a chart.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta")
+# Yellow is last because it cannot be seen on white, and blue before it because it can hardly be seen on black.
+PALETTE = ("cyan", "magenta", "green", "red", "bright_magenta", "bright_cyan", "blue", "yellow")
 NARROWEST = 24
 """Cells; a narrower chart is unreadable."""
 
@@ -37,6 +39,26 @@ def color_of(series: int) -> str:
     return PALETTE[series % len(PALETTE)]
 
 
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """What a cell of a canvas is made of: the bit of each of its dots, and the glyph of the dots that are set."""
+
+    bits: tuple[tuple[int, ...], ...]
+    """The bits of the dots by column from the left, and in it from the top."""
+    glyph: Callable[[int, int], str]
+    """Returns the glyph, given the sum of the bits and the index of the series."""
+
+
+BRAILLE: Final = Grain(((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80)), lambda dots, _: chr(0x2800 + dots))
+BLOCKS: Final = Grain(((1, 2),), lambda dots, _: " ▀▄█"[dots])
+"""Halves of a cell. Fonts for terminals have them as wide as letters; braille often comes from another font."""
+
+
+def marks(signs: str) -> Grain:
+    """Return a grain of one dot in a cell, which is the sign of its series."""
+    return Grain(((1,),), lambda _, series: signs[series % len(signs)])
+
+
 @dataclass(slots=True)
 class _Cell:
     dots: int
@@ -44,14 +66,12 @@ class _Cell:
 
 
 class Canvas:
-    """A grid of `columns` by `rows` cells; without `marks` each cell has 2 by 4 dots (braille), else one mark."""
+    """A grid of `columns` by `rows` cells."""
 
-    _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
-
-    def __init__(self, columns: int, rows: int, marks: str) -> None:
+    def __init__(self, columns: int, rows: int, grain: Grain) -> None:
         self.columns = columns
-        self._marks = marks
-        self._across, self._down = (1, 1) if marks else (2, 4)
+        self._grain = grain
+        self._across, self._down = len(grain.bits), len(grain.bits[0])
         self._width, self._height = columns * self._across, rows * self._down
         self._cells: dict[tuple[int, int], _Cell] = {}
 
@@ -63,7 +83,7 @@ class Canvas:
         """Set one dot; where two series meet, the later one sets the colour."""
         (column, dx), (row, dy) = divmod(at[0], self._across), divmod(at[1], self._down)
         cell = self._cells.setdefault((column, row), _Cell(0, series))
-        cell.dots |= self._DOTS[dx][dy]
+        cell.dots |= self._grain.bits[dx][dy]
         cell.series = series
 
     def line(self, start: Dot, end: Dot, series: int) -> list[Dot]:
@@ -84,5 +104,4 @@ class Canvas:
     def _glyph(self, cell: _Cell | None) -> Part:
         if cell is None:
             return " "
-        glyph = self._marks[cell.series % len(self._marks)] if self._marks else chr(0x2800 + cell.dots)
-        return glyph, color_of(cell.series)
+        return self._grain.glyph(cell.dots, cell.series), color_of(cell.series)

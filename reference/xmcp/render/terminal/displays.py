@@ -1,4 +1,4 @@
-"""Displays drawn in a terminal: `render`, `to_text`, the simple kinds of content, and the table of all drawers.
+"""Displays drawn in a terminal: `render`, `framed`, `to_text`, the simple kinds of content, the table of all drawers.
 
 What is shown is decided in `xmcp.render.view`. Every string of a display is made safe by `view/untrusted.py` before it
 is drawn, and none is ever read as rich markup (XMCP-DSP-032).
@@ -9,17 +9,20 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from rich.box import ROUNDED
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from xmcp.render.terminal.bars import BarChart
 from xmcp.render.terminal.canvas import NARROWEST
 from xmcp.render.terminal.markdown import SafeMarkdown
-from xmcp.render.terminal.plot import PlotChart
+from xmcp.render.terminal.plot import Lines, PlotChart
 from xmcp.render.terminal.syntax import source
 from xmcp.render.terminal.table import TableGrid, cell
 from xmcp.render.view import content, wording
@@ -30,21 +33,49 @@ from xmcp_models.display_envelope import DisplayEnvelope
 _NOTHING = Text(wording.NOTHING, style="dim")
 
 
-def render(envelope: DisplayEnvelope | Mapping[str, Any], width: int | None = None) -> RenderableType:
+def render(
+    envelope: DisplayEnvelope | Mapping[str, Any], width: int | None = None, *, lines: Lines | None = None
+) -> RenderableType:
     """Return the rich renderable for a display.
 
     Args:
         envelope: A display of any origin; a broken one is shown by the fallback ladder, never refused.
         width: Maximum number of cells; None is the width of the console. At least 24 are used in any case.
+        lines: What the lines of charts are drawn with, `braille` or `blocks`, which every font has in the width of its
+            letters. None: braille on a terminal, blocks elsewhere.
     """
-    return _WithWidth(draw(plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)), width)
+    view = plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)
+    return _WithWidth(draw(view, lines=lines), width)
 
 
-def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80) -> str:
-    """Return a display as plain text, at most `width` cells wide (24 if less), without colours or escape sequences."""
+def framed(
+    envelope: DisplayEnvelope | Mapping[str, Any],
+    tool_name: str,
+    server: str | None = None,
+    *,
+    lines: Lines | None = None,
+) -> RenderableType:
+    """Return a display in a frame that says who shows it (XMCP-SEC-025), as nothing that a model writes can.
+
+    Args:
+        envelope: As for `render`.
+        tool_name: The tool whose result has the display.
+        server: The name of its server, where there is one.
+        lines: As for `render`.
+    """
+    origin = label(tool_name, 60) if server is None else f"{label(tool_name, 60)} of {label(server, 40)}"
+    title = Text.assemble(("shown by ", ""), (origin, "bold"), overflow="ellipsis", no_wrap=True)
+    return Panel(render(envelope, lines=lines), title=title, title_align="left", box=ROUNDED, border_style="cyan")
+
+
+def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80, *, lines: Lines | None = None) -> str:
+    """Return a display as plain text, at most `width` cells wide (24 if less), without colours or escape sequences.
+
+    `lines` is as for `render`.
+    """
     page = io.StringIO()
     plain: dict[str, Any] = {"color_system": None, "force_terminal": False, "force_jupyter": False}
-    Console(file=page, width=max(width, NARROWEST), legacy_windows=False, **plain).print(render(envelope))
+    Console(file=page, width=max(width, NARROWEST), legacy_windows=False, **plain).print(render(envelope, lines=lines))
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n")[:-1])
 
 
@@ -60,10 +91,11 @@ class _WithWidth:
         yield from console.render(self.drawn, options.update(width=max(width, NARROWEST), height=None))
 
 
-def draw(view: content.View) -> RenderableType:
-    """Return the renderable for a planned view: title, content, notices."""
+def draw(view: content.View, *, lines: Lines | None = None) -> RenderableType:
+    """Return the renderable for a planned view: title, content, notices. `lines` is as for `render`."""
     parts: list[RenderableType] = [Text(label(view.title), style="bold")] if view.title else []
-    parts.append(_DRAWERS[type(view.content)](view.content))
+    drawers = _DRAWERS | {content.Plot: partial(PlotChart, lines=lines), content.Group: partial(_group, lines=lines)}
+    parts.append(drawers[type(view.content)](view.content))
     parts.extend(_notice(notice) for notice in view.notices)
     return Group(*parts)
 
@@ -173,13 +205,13 @@ def _file(shown: content.File) -> RenderableType:
     )
 
 
-def _group(shown: content.Group) -> RenderableType:
+def _group(shown: content.Group, lines: Lines | None) -> RenderableType:
     if not shown.views:
         return _NOTHING
-    return Group(*[part for view in shown.views for part in (Text(), draw(view))][1:])
+    return Group(*[part for view in shown.views for part in (Text(), draw(view, lines=lines))][1:])
 
 
-_DRAWERS: Mapping[type[Any], Callable[[Any], RenderableType]] = {
+_DRAWERS: dict[type[Any], Callable[[Any], RenderableType]] = {
     content.Text: _text,
     content.Markdown: _markdown,
     content.Code: _code,
@@ -187,11 +219,9 @@ _DRAWERS: Mapping[type[Any], Callable[[Any], RenderableType]] = {
     content.Json: _json,
     content.Table: TableGrid,
     content.Bars: BarChart,
-    content.Plot: PlotChart,
     content.Image: _image,
     content.Notification: _notification,
     content.Facts: _facts,
     content.Metrics: _metrics,
     content.File: _file,
-    content.Group: _group,
 }

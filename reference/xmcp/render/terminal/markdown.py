@@ -7,19 +7,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.padding import Padding
+from rich.syntax import Syntax
 from rich.text import Text
+from rich.theme import Theme
 
+from xmcp.render.terminal.syntax import THEME
 from xmcp.render.view.markdown import DEEPEST, parse, written_target
 from xmcp.render.view.untrusted import visible
+
+# Rich's own have a black ground behind code, and a blue that cannot be read on black.
+_STYLES: Final = Theme(
+    {
+        "markdown.code": "bold cyan",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold italic",
+        "markdown.link_url": "underline",
+        "markdown.list": "none",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "bold",
+    },
+    inherit=False,
+)
 
 
 class _LeftHeading(Heading):
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
+
+
+class _Code(CodeBlock):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        yield Padding(
+            Syntax(code, self.lexer_name, theme=THEME, background_color="default", word_wrap=True), (0, 0, 0, 2)
+        )
 
 
 class SafeMarkdown(Markdown):
@@ -29,10 +56,15 @@ class SafeMarkdown(Markdown):
     deep, or when its tables are wider than the terminal.
     """
 
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _LeftHeading}
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _LeftHeading,
+        "fence": _Code,
+        "code_block": _Code,
+    }
 
     def __init__(self, source: str) -> None:
-        super().__init__("", code_theme="ansi_dark", hyperlinks=True)
+        super().__init__("", hyperlinks=True)
         self._source = visible(source)
         self.parsed = list(_with_targets(parse(self._source)))
         self._least = _least_width(self.parsed)
@@ -42,7 +74,8 @@ class SafeMarkdown(Markdown):
         if self._blank or self._least > options.max_width:
             yield Text(self._source)
         else:
-            yield from super().__rich_console__(console, options)
+            with console.use_theme(_STYLES):
+                yield from super().__rich_console__(console, options)
 
 
 def _least_width(tokens: Sequence[Token]) -> float:

@@ -1,7 +1,7 @@
 """Line, area and point charts as text.
 
 The y axis stands at the left, the names and last values of several series at the right, the x axis below. In a terminal
-that only knows ASCII the marks are ASCII.
+that only knows ASCII the marks are ASCII. Lines are dots of braille where a terminal shows them, and else blocks.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 
-from xmcp.render.terminal.canvas import NARROWEST, Canvas, Dot, color_of, fitted, line
+from xmcp.render.terminal.canvas import BLOCKS, BRAILLE, NARROWEST, Canvas, Dot, Grain, color_of, fitted, line, marks
 from xmcp.render.view import content
 from xmcp.render.view.charts import Axis, series_label, x_axis, y_ticks
 from xmcp.render.view.numerals import aligned, quantity
 from xmcp.render.view.untrusted import label
+
+Lines: TypeAlias = Literal["braille", "blocks"]
+"""What lines are drawn with: braille is finer, blocks are in line in every font."""
 
 _MARKS, _ASCII_MARKS = "●▲■◆✚✖○△", "ox+*#@%&"
 _EDGES, _ASCII_EDGES = "│┤└─┬", "|++-+"
@@ -27,29 +31,35 @@ _HEIGHT = 12
 
 @dataclass(frozen=True, slots=True)
 class PlotChart:
-    """Draws a plot in the full width of the terminal."""
+    """Draws a plot in the full width of the terminal.
+
+    Attributes:
+        plot: What is drawn.
+        lines: What its lines are drawn with. `None`: braille on a terminal, blocks in a file, whose font nobody knows.
+    """
 
     plot: content.Plot
+    lines: Lines | None = None
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         return Measurement(min(NARROWEST, options.max_width), options.max_width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         plot = self.plot
-        marks = _ASCII_MARKS if options.ascii_only else _MARKS if plot.mark == "point" else ""
+        signs = _ASCII_MARKS if options.ascii_only else _MARKS if plot.mark == "point" else ""
         upright, tick, corner, floor, notch = tuple(_ASCII_EDGES if options.ascii_only else _EDGES)
         y_values = y_ticks(plot)
         vertical = Axis(y_values[0], y_values[-1])
         heights = max(2, _HEIGHT // (len(y_values) - 1))
         last_row = heights * (len(y_values) - 1)
         y_names = aligned([quantity(value) for value in y_values])
-        names = self._names(options.max_width // 3, marks)
+        names = self._names(options.max_width // 3, signs)
         legend, names = (names, {}) if plot.mark == "point" else ({}, names)
         room = max(map(cell_len, names.values()), default=0)
         columns = max(options.max_width - len(y_names[0]) - 2 - room, 8)
 
         horizontal, places = x_axis(plot)
-        canvas = Canvas(columns, last_row + 1, marks)
+        canvas = Canvas(columns, last_row + 1, marks(signs) if signs else self._grain(console))
         for nth, series in enumerate(plot.series):
             dots = [canvas.place(horizontal.share(x), vertical.share(y)) for x, y in series.points]
             self._draw(canvas, list(dict.fromkeys(dots)), canvas.place(0, vertical.share(0))[1], nth)
@@ -69,12 +79,16 @@ class PlotChart:
         if title := label(plot.x_title, 40):
             yield line((f"{margin}  {title.center(columns).rstrip()}", "dim"))
 
-    def _names(self, limit: int, marks: str) -> dict[int, str]:
+    def _grain(self, console: Console) -> Grain:
+        lines = self.lines or ("braille" if console.is_terminal and not console.legacy_windows else "blocks")
+        return BRAILLE if lines == "braille" else BLOCKS
+
+    def _names(self, limit: int, signs: str) -> dict[int, str]:
         """Return what stands at the end of each named series: its mark, its name, the last value of a line."""
         names = {}
         for nth, series in enumerate(self.plot.series):
             if series.name is not None:
-                mark = marks[nth % len(marks)] if marks else ""
+                mark = signs[nth % len(signs)] if signs else ""
                 words = " ".join(filter(None, (mark, series_label(self.plot, series))))
                 names[nth] = " " + fitted(words, limit).rstrip()
         return names

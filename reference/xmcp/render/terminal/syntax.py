@@ -1,15 +1,38 @@
-"""Source text with colours, drawn by rich."""
+"""Source text with colours that can be read on a dark and on a light background, drawn by rich."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from rich.console import RenderableType
-from rich.syntax import Syntax
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
 from xmcp.render.view.languages import language_of
 from xmcp.render.view.untrusted import visible
+
+THEME: Final = ANSISyntaxTheme(
+    {
+        ("Comment",): Style(dim=True),
+        ("Keyword",): Style(color="magenta"),
+        ("Operator", "Word"): Style(color="magenta"),
+        ("Name", "Builtin"): Style(color="cyan"),
+        ("Name", "Function"): Style(color="cyan"),
+        ("Name", "Class"): Style(color="cyan"),
+        ("Name", "Decorator"): Style(color="cyan"),
+        ("Name", "Tag"): Style(color="magenta"),
+        ("Name", "Attribute"): Style(color="cyan"),
+        ("Literal", "String"): Style(color="green"),
+        ("Literal", "Number"): Style(color="cyan"),
+        ("Generic", "Deleted"): Style(color="red"),
+        ("Generic", "Inserted"): Style(color="green"),
+        ("Generic", "Heading"): Style(bold=True),
+        ("Error",): Style(underline=True),
+    }
+)
+"""Neither of rich's own: one is for dark terminals, the other for light ones, and a program cannot know which it has.
+No white, no yellow, no blue."""
 
 _MAX_COLOURED: Final = 20_000
 """Characters; longer text is shown without colours, because lexers are slow."""
@@ -21,4 +44,4 @@ def source(text: str, language: str | None = None) -> RenderableType:
     code = visible(text).rstrip("\n")
     if lexer is None or len(code) > _MAX_COLOURED:
         return Text(code)
-    return Syntax(code, lexer, theme="ansi_dark", background_color="default", word_wrap=True)
+    return Syntax(code, lexer, theme=THEME, background_color="default", word_wrap=True)
