@@ -12,7 +12,9 @@ from typing import TypeAlias
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta")
+PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta") + (
+    *("bright_yellow", "bright_green", "bright_blue", "bright_red"),
+)
 NARROWEST = 24
 """Cells; a narrower chart is unreadable."""
 
@@ -66,13 +68,18 @@ class Canvas:
         cell.dots |= self._DOTS[dx][dy]
         cell.series = series
 
-    def line(self, start: Dot, end: Dot, series: int) -> list[Dot]:
-        """Set the dots from `start` to `end` and return them."""
+    @staticmethod
+    def between(start: Dot, end: Dot) -> list[Dot]:
+        """Return the dots from `start` to `end`."""
         steps = max(abs(end[0] - start[0]), abs(end[1] - start[1]), 1)
-        dots = [
+        return [
             (round(start[0] + (end[0] - start[0]) * i / steps), round(start[1] + (end[1] - start[1]) * i / steps))
             for i in range(steps + 1)
         ]
+
+    def line(self, start: Dot, end: Dot, series: int) -> list[Dot]:
+        """Set the dots from `start` to `end` and return them."""
+        dots = self.between(start, end)
         for dot in dots:
             self.dot(dot, series)
         return dots

@@ -23,8 +23,10 @@ from xmcp.render.terminal.plot import PlotChart
 from xmcp.render.terminal.syntax import source
 from xmcp.render.terminal.table import TableGrid, cell
 from xmcp.render.view import content, wording
+from xmcp.render.view.charts import bars_of_pie, chart_table
 from xmcp.render.view.fallback_ladder import plan
-from xmcp.render.view.untrusted import label, link, revealed, visible
+from xmcp.render.view.links import link
+from xmcp.render.view.untrusted import is_blank, label, visible
 from xmcp_models.display_envelope import DisplayEnvelope
 
 _NOTHING = Text(wording.NOTHING, style="dim")
@@ -72,33 +74,45 @@ def _notice(words: str) -> Text:
     return Text(f"note: {label(words)}", style="dim italic")
 
 
-def _text_or_nothing(text: str) -> Text:
-    return Text(visible(text)) if text.strip() else _NOTHING
+def _with_notice(drawn: RenderableType, notice: str | None) -> RenderableType:
+    return Group(drawn, _notice(notice)) if notice else drawn
+
+
+def _beginning(text: str, drawn: Callable[[str], RenderableType]) -> RenderableType:
+    """Return as much of a text as is shown, drawn, and a notice if there is more."""
+    shown, notice = wording.beginning(text)
+    return _NOTHING if is_blank(shown) else _with_notice(drawn(shown), notice)
+
+
+def _lines(text: str) -> Text:
+    return Text(visible(text))
 
 
 def _text(shown: content.Text) -> RenderableType:
-    return _text_or_nothing(shown.text)
+    return _beginning(shown.text, _lines)
 
 
 def _markdown(shown: content.Markdown) -> RenderableType:
-    return SafeMarkdown(shown.source) if shown.source.strip() else _NOTHING
+    return _beginning(shown.source, SafeMarkdown)
 
 
 def _code(shown: content.Code) -> RenderableType:
-    if not shown.source.strip():
-        return _NOTHING
     name = wording.code_heading(shown)
     heading = [Text(name, style="dim")] if name else []
-    return Group(*heading, Padding(source(shown.source, shown.language), (0, 0, 0, 2)))
+
+    def drawn(text: str) -> RenderableType:
+        return Group(*heading, Padding(source(text, shown.language), (0, 0, 0, 2)))
+
+    return _beginning(shown.source, drawn)
 
 
 def _html(shown: content.Html) -> RenderableType:
-    return Group(_code(content.Code(shown.source, "html")), _notice("HTML is shown as source text, not interpreted"))
+    return _with_notice(_code(content.Code(shown.source, "html")), wording.HTML_IS_SOURCE)
 
 
 def _json(shown: content.Json) -> RenderableType:
     text, notice = wording.json_text(shown)
-    return Group(source(text, "json"), *([_notice(notice)] if notice else []))
+    return _with_notice(source(text, "json"), notice)
 
 
 def _image(shown: content.Image) -> RenderableType:
@@ -106,7 +120,7 @@ def _image(shown: content.Image) -> RenderableType:
     return Group(
         Text.assemble(
             ("image  ", "dim"),
-            Text(wording.NO_DESCRIPTION, style="dim") if words is None else _text_or_nothing(words),
+            Text(wording.NO_DESCRIPTION, style="dim") if words is None else Text(words),
         ),
         *([Text(f"       {facts}", style="dim")] if facts else []),
         *([] if wording.is_inline(shown) else [Text.assemble("       ", _link(shown.src))]),
@@ -128,7 +142,9 @@ _LEVELS: Mapping[content.Level, tuple[str, str]] = {
 
 def _notification(shown: content.Notification) -> RenderableType:
     sign, style = _LEVELS[shown.level]
-    return Text.assemble((f"{sign} {wording.LEVELS[shown.level]}  ", style), _text_or_nothing(revealed(shown.message)))
+    message, notice = wording.message(shown)
+    head = (f"{sign} {wording.LEVELS[shown.level]}  ", style)
+    return _with_notice(Text.assemble(head, _NOTHING if is_blank(message) else Text(message)), notice)
 
 
 def _facts(shown: content.Facts) -> RenderableType:
@@ -137,9 +153,10 @@ def _facts(shown: content.Facts) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(max_width=32)
     grid.add_column()
-    for name, value in shown.items:
+    items, notice = wording.first_items(shown.items, "facts")
+    for name, value in items:
         grid.add_row(Text(label(name), style="dim"), cell(wording.scalar(value)))
-    return grid
+    return _with_notice(grid, notice)
 
 
 _ARROWS: Mapping[wording.Direction | None, tuple[str, str]] = {
@@ -156,13 +173,14 @@ def _metrics(shown: content.Metrics) -> RenderableType:
     grid.add_column(max_width=32)
     grid.add_column(justify="right")
     grid.add_column()
-    for metric in shown.items:
+    items, notice = wording.first_items(shown.items, "metrics")
+    for metric in items:
         value, unit = wording.amount(metric)
         change, direction = wording.change(metric)
         arrow, style = _ARROWS[direction]
         amount = Text.assemble((value, "bold"), f" {unit}" if unit else "")
         grid.add_row(Text(label(metric.label)), amount, Text(arrow + change, style=style))
-    return grid
+    return _with_notice(grid, notice)
 
 
 def _file(shown: content.File) -> RenderableType:
@@ -188,6 +206,8 @@ _DRAWERS: Mapping[type[Any], Callable[[Any], RenderableType]] = {
     content.Table: TableGrid,
     content.Bars: BarChart,
     content.Plot: PlotChart,
+    content.Pie: lambda shown: BarChart(bars_of_pie(shown)),
+    content.Heat: lambda shown: TableGrid(chart_table(shown)),
     content.Image: _image,
     content.Notification: _notification,
     content.Facts: _facts,

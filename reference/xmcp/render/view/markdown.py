@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from xmcp.render.view.languages import language_of
-from xmcp.render.view.untrusted import link
+from xmcp.render.view.links import link
 
 DEEPEST: Final = 20
 """Levels of nesting below which the parser drops words."""
