@@ -25,6 +25,7 @@ _FAILED = 3
 
 COMMANDS: dict[str, LazyCommand] = {
     "see": LazyCommand("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
+    "render": LazyCommand("xmcp.cli.render", "Draw what a person sees of a document or an envelope, also as HTML."),
     "check": LazyCommand("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
     "replay": LazyCommand(
         "xmcp.cli.replay", "Make the call again with which a server broke a sentence, and see the answer."
