@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from xmcp.render.envelopes import AnyEnvelope, view_of
 from xmcp.render.terminal.bars import BarChart
 from xmcp.render.terminal.canvas import NARROWEST
 from xmcp.render.terminal.markdown import SafeMarkdown
@@ -24,25 +25,23 @@ from xmcp.render.terminal.syntax import source
 from xmcp.render.terminal.table import TableGrid, cell
 from xmcp.render.view import content, wording
 from xmcp.render.view.charts import bars_of_pie, chart_table
-from xmcp.render.view.fallback_ladder import plan
 from xmcp.render.view.links import link
 from xmcp.render.view.untrusted import is_blank, label, visible
-from xmcp_models.display_envelope import DisplayEnvelope
 
 _NOTHING = Text(wording.NOTHING, style="dim")
 
 
-def render(envelope: DisplayEnvelope | Mapping[str, Any], width: int | None = None) -> RenderableType:
+def render(envelope: AnyEnvelope, width: int | None = None) -> RenderableType:
     """Return the rich renderable for a display.
 
     Args:
         envelope: A display of any origin; a broken one is shown by the fallback ladder, never refused.
         width: Maximum number of cells; None is the width of the console. At least 24 are used in any case.
     """
-    return _WithWidth(draw(plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)), width)
+    return _WithWidth(draw(view_of(envelope)), width)
 
 
-def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80) -> str:
+def to_text(envelope: AnyEnvelope, width: int = 80) -> str:
     """Return a display as plain text, at most `width` cells wide (24 if less), without colours or escape sequences."""
     page = io.StringIO()
     plain: dict[str, Any] = {"color_system": None, "force_terminal": False, "force_jupyter": False}

@@ -22,13 +22,26 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def are_numbers(values: Iterable[object]) -> bool:
+    """Tell whether there is a number among `values`, and nothing else but `null`."""
+    found = False
+    for value in values:
+        if value is not None:
+            if not is_number(value):
+                return False
+            found = True
+    return found
+
+
 def as_sent(value: float) -> str:
     """Return a number with the digits that were sent, neither grouped nor rounded: as JSON.stringify writes it."""
     if isinstance(value, int):
         return str(value) if value.bit_length() < 4096 else "(a very long number)"
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
-    if 1e-6 <= abs(value) < 1e21 or not value:
+    if 1e-4 <= abs(value) < 1e15 or not value:  # as most numbers are; Python and JavaScript write the same digits
+        return trimmed(float.__repr__(value))
+    if 1e-6 <= abs(value) < 1e21:
         return trimmed(format(Decimal(repr(value)), "f"))
     digits, _, exponent = format(Decimal(repr(value)), "e").partition("e")
     return f"{digits}e{exponent}"

@@ -6,13 +6,13 @@ read in vega_lite_charts.py, groups in fallback_ladder.py, because their members
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
 from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, TABLE_COLUMNS
-from xmcp.render.view.numerals import byte_size, is_number
+from xmcp.render.view.numerals import byte_size
 from xmcp.render.view.payload_shapes import SHAPES
 from xmcp.render.view.picture_size import picture_size
 from xmcp.render.view.shapes import fault
@@ -50,7 +50,7 @@ def _grid(
         columns=tuple(
             content.Column(
                 title=column.get("title", column["key"]),
-                align=column.get("align") or ("right" if _all_numbers(row[i] for row in rows) else "left"),
+                align=column.get("align") or ("right" if are_numbers(row[i] for row in rows) else "left"),
                 grouped=column.get("type") == "number",
                 header=table.get("row_header") == column["key"],
             )
@@ -68,11 +68,6 @@ def _cells(row: list[Any] | dict[str, Any], keys: Sequence[str]) -> list[Any]:
     if isinstance(row, dict):
         return [row.get(key) for key in keys]
     return row[: len(keys)] + [None] * (len(keys) - len(row))
-
-
-def _all_numbers(values: Iterable[object]) -> bool:
-    present = [value for value in values if value is not None]
-    return bool(present) and all(map(is_number, present))
 
 
 def _image(payload: Any) -> content.Content:

@@ -5,12 +5,12 @@ Pure functions over `content.Table`. How many columns fit is decided by the rend
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from xmcp.render.view import content
-from xmcp.render.view.numerals import as_sent, is_number, quantity
+from xmcp.render.view.numerals import are_numbers, as_sent, quantity
 from xmcp.render.view.untrusted import label
 from xmcp.render.view.wording import first_of, scalar
 
@@ -39,21 +39,19 @@ def columns_of(table: content.Table, most_rows: int = MAX_ROWS) -> tuple[ColumnV
 
 
 def _column(column: content.Column, values: Sequence[object]) -> ColumnView:
-    numbers = [value for value in values if is_number(value)]
-    numeric = bool(numbers) and column.align == "right" and len(numbers) + values.count(None) == len(values)
+    numeric = column.align == "right" and are_numbers(values)
     return ColumnView(
         title=label(column.title, 80),
         align=column.align,
         header=column.header,
         numeric=numeric,
-        cells=tuple(_cell(value, column, numeric) for value in values),
+        cells=tuple(_numbers(values, column.grouped) if numeric else map(scalar, values)),
     )
 
 
-def _cell(value: object, column: content.Column, numeric: bool) -> str | None:
-    if numeric and is_number(value):
-        return quantity(value) if column.grouped else as_sent(value)
-    return scalar(value)
+def _numbers(values: Sequence[Any], grouped: bool) -> Iterator[str | None]:
+    written = quantity if grouped else as_sent
+    return (None if value is None else written(value) for value in values)
 
 
 def rows_missing(table: content.Table, most_rows: int = MAX_ROWS) -> str:

@@ -63,6 +63,8 @@ _VISIBLE: dict[int, str] = {
 
 def visible(text: str) -> str:
     """Return `text` of several lines with control and bidi characters as visible signs, and tabs as spaces."""
+    if text.isprintable():  # as most text is; nothing below would change it
+        return text
     text = _SURROGATES.sub("\ufffd", text).replace("\r\n", "\n")
     return text.translate(_VISIBLE).expandtabs(4)
 

@@ -41,6 +41,8 @@ def scalar(value: object) -> str | None:
     """Return the text of one JSON value in a cell, cut at `CELL` characters; None for `null`."""
     if value is None:
         return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
     words = value if isinstance(value, str) else outline(value, indent=None)[0]
     if len(words) > CELL:
         words = f"{words[:CELL]}… ({len(words) - CELL} more characters)"
