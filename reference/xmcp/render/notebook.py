@@ -7,8 +7,10 @@ is imported only to show a chat. No form is one in which a notebook would interp
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from uuid import uuid4
 
@@ -98,7 +100,7 @@ class ChatCell:
         self._outputs = 0
         self._text = ""
         self._text_id: str | None = None
-        self._drawn_at = 0.0
+        self._drawn_at = -math.inf
 
     def show(self, event: ChatChunk) -> None:
         """Show what one event of the chat changes."""
@@ -146,7 +148,7 @@ class ChatCell:
         """Draw the text that the model has written as Markdown: what it writes next is another text."""
         if self._text.strip():
             self._draw_text({"type": "markdown", "payload": self._text})
-        self._text, self._text_id, self._drawn_at = "", None, 0.0
+        self._text, self._text_id, self._drawn_at = "", None, -math.inf
 
     def _next(self) -> str:
         self._outputs += 1
@@ -158,7 +160,7 @@ class ChatCell:
         self._shown.add(name)
 
 
-async def show_chat(events: AsyncIterable[ChatChunk]) -> ChatResult:
+async def show_chat(events: AsyncGenerator[ChatChunk, None], *, shows: Shows = _in_ipython) -> ChatResult:
     """Show a chat in the cell while it happens, and return its result, as `chat()` would.
 
     ```python
@@ -167,24 +169,16 @@ async def show_chat(events: AsyncIterable[ChatChunk]) -> ChatResult:
 
     Args:
         events: What `stream_chat()` of an `AIClient` or a `Conversation` returns. It is closed at the end.
+        shows: What shows an output; default the cell that runs.
 
     Raises:
         ModuleNotFoundError: IPython is not installed: this runs in a notebook.
         ProviderError, QuotaExceeded: As `stream_chat()`.
     """
-    from xmcp.chat.events import Done
-
-    cell = ChatCell()
-    result: ChatResult | None = None
-    try:
+    cell = ChatCell(shows)
+    async with aclosing(events):
         async for event in events:
             cell.show(event)
-            if isinstance(event, Done):
-                result = event.result
-    finally:
-        close = getattr(events, "aclose", None)
-        if close is not None:
-            await close()
-    if result is None:
-        raise RuntimeError("the events ended before the chat: pass the whole stream of stream_chat()")
-    return result
+            if event.type == "done":
+                return event.result
+    raise RuntimeError("the events ended before the chat: pass the whole stream of stream_chat()")

@@ -18,19 +18,25 @@ def rewritten(source: str, heading_level: int) -> str:
 
 
 def _blocks(parent: SyntaxTreeNode, level: int, between: str) -> str:
-    return between.join(_block(node, nth, level) for nth, node in enumerate(parent.children))
+    parts: list[str] = []
+    before, alike = "", 0
+    for node in parent.children:
+        alike = alike + 1 if node.type == before else 0
+        before = node.type
+        parts.append(_block(node, alike, level))
+    return between.join(parts)
 
 
-def _block(node: SyntaxTreeNode, nth: int, level: int) -> str:
-    """Return one block. Lists next to each other have different markers, or they would be one."""
+def _block(node: SyntaxTreeNode, alike: int, level: int) -> str:
+    """Return one block, before which are `alike` of its kind: lists next to each other need different markers."""
     match node.type:
         case "heading":
             return heading(level + int(node.tag[1:]), _words(node, " "))
         case "bullet_list":
-            return _list(node, ["-*"[nth % 2] + " "] * len(node.children), level)
+            return _list(node, ["-*"[alike % 2] + " "] * len(node.children), level)
         case "ordered_list":
             first = int(node.attrs.get("start", 1))
-            sign = ".)"[nth % 2]
+            sign = ".)"[alike % 2]
             return _list(node, [f"{number}{sign} " for number in range(first, first + len(node.children))], level)
         case "blockquote":
             return quoted(_blocks(node, level, "\n\n"))

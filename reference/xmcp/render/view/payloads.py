@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
 from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, TABLE_COLUMNS
-from xmcp.render.view.numerals import byte_size
+from xmcp.render.view.numerals import are_numbers, byte_size
 from xmcp.render.view.payload_shapes import SHAPES
 from xmcp.render.view.picture_size import picture_size
 from xmcp.render.view.shapes import fault
