@@ -1,4 +1,4 @@
-"""Displays as HTML: what a person sees of each type, and that nothing of a display runs, loads or leaves its element."""
+"""Displays as HTML: what a person sees of each type, and that nothing of it runs, loads or leaves its element."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ async def test_showing_a_chat_closes_its_stream(cancelled: bool) -> None:
 
 CELLS = (
     "from xmcp import DisplayEnvelope\n"
-    "DisplayEnvelope(type='table', title='Sales', payload=[{'region': '<img src=https://evil.example/p.png>', 'n': 42}])",
-    "DisplayEnvelope(type='chart', title='Orders', payload={'mark': 'bar', 'data': {'values': [{'d': 'Mon', 'n': 3}]},\n"
+    "DisplayEnvelope(type='table', title='Sales', payload=[{'a': '<img src=https://evil.example/p.png>', 'n': 42}])",
+    "DisplayEnvelope(type='chart', payload={'mark': 'bar', 'data': {'values': [{'d': 'Mon', 'n': 3}]},\n"
     "    'encoding': {'x': {'field': 'd'}, 'y': {'field': 'n'}}})",
     "DisplayEnvelope(type='markdown', payload='<script>window.ran = 1</script> [a](javascript:window.ran=1)')",
     "from xmcp.chat.events import Done, LLMDelta, ToolDisplay\n"
@@ -251,7 +251,7 @@ def test_a_cell_updates_the_display_with_the_same_id(notebook: Any) -> None:
 
 async def test_an_exported_notebook_shows_table_and_chart_and_runs_nothing(notebook: Any, tmp_path: Path) -> None:
     html, _ = HTMLExporter().from_notebook_node(notebook)
-    tables = [one for one in HTMLParser(namespaceHTMLElements=False).parse(html).iter("table")]
+    tables = HTMLParser(namespaceHTMLElements=False).parse(html).iter("table")
     assert any("<img src=https://evil.example/p.png>" in "".join(one.itertext()) for one in tables)
     file = tmp_path / "notebook.html"
     file.write_text(html, encoding="utf-8")

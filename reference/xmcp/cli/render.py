@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from xmcp.chat.untrusted_text import without_secrets
 from xmcp.cli.display_sources import CannotRead, Found, NoDisplay, displays_in, read
 from xmcp.render import NoChart, to_html, to_markdown, to_png, to_svg
 from xmcp.render import render as drawn_in_terminal
@@ -82,7 +83,7 @@ def render(
 
 
 def _found(source: str, timeout: float) -> Found:
-    shown = "standard input" if source == "-" else f"`{printable(source)}`"
+    shown = "standard input" if source == "-" else f"`{without_secrets(printable(source))}`"
     try:
         return displays_in(read(source, timeout))
     except CannotRead as error:
