@@ -104,6 +104,10 @@ def test_only_a_chart_that_is_drawn_is_vega_lite_and_it_is_written_anew() -> Non
     ]
 
 
+def test_a_large_envelope_is_not_kept_in_the_notebook() -> None:
+    assert ENVELOPE not in bundle_of({"type": "table", "payload": [{"text": "x" * 1000}] * 1000})
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_display_has_no_form_that_a_notebook_would_run(name: str) -> None:
     bundle = bundle_of(HOSTILE[name])

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from uuid import uuid4
 
-from xmcp.chat.json_values import as_json
+from xmcp.chat.json_values import as_json, encode_json
 from xmcp.render.envelopes import AnyEnvelope, members_of, view_of
 from xmcp.render.html import STYLE_SHEET, to_html
 from xmcp.render.terminal import to_text
@@ -30,6 +30,8 @@ __all__ = ["ENVELOPE", "ChatCell", "bundle_of", "bundle_of_result", "show_chat"]
 
 ENVELOPE: Final = "application/vnd.xmcp.display+json"
 """Media type of the envelope itself, for programs that read notebooks."""
+_LARGEST_ENVELOPE: Final = 1_000_000
+"""Bytes of JSON; a notebook keeps every output in its file."""
 _BETWEEN: Final = 0.1
 """Least seconds between two drawings of an answer that is being written."""
 
@@ -41,7 +43,8 @@ def bundle_of(envelope: AnyEnvelope) -> Bundle:
     """Return a display in each form that a notebook can show."""
     members = members_of(envelope)
     view = view_of(members)
-    bundle: Bundle = {ENVELOPE: as_json(dict(members))}
+    written = as_json(dict(members))
+    bundle: Bundle = {ENVELOPE: written} if len(encode_json(written)) <= _LARGEST_ENVELOPE else {}
     if isinstance(view.content, content.Chart):
         bundle[VEGA_LITE] = vega_lite(view.content, view.title, view.alt)
     return bundle | {"text/html": to_html(members), "text/plain": to_text(members)}
