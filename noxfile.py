@@ -204,5 +204,5 @@ def soak(session: nox.Session) -> None:
 
 @check
 def bench(session: nox.Session) -> None:
-    """Measure the codec, the server and the client against named floors in one run, as ratios."""
+    """Measure codec, server, client and renderers against named floors in one run, most of it as ratios."""
     session.run("python", "-m", "tools.bench", *session.posargs)

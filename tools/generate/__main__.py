@@ -1,6 +1,7 @@
-"""Write `generated/` from `schemas/` and the requirement registry, and the examples into the pages that show them.
+"""Write `generated/` from `schemas/` and the requirement registry, the examples into the pages that show them, and the
+tables of the web view.
 
-    python -m tools.generate          write both
+    python -m tools.generate          write all three
     python -m tools.generate --check  exit 1, with a diff, if one differs from what is committed
 
 Only code generators write to `generated/`: datamodel-code-generator and json-schema-to-typescript for the JSON
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from tools.generate import embedded_examples, generated_folder
+from tools.generate import embedded_examples, generated_folder, web_tables
 
 
 def main() -> None:
@@ -24,6 +25,7 @@ def main() -> None:
     check = parser.parse_args().check
     embedded_examples.update(check=check)
     generated_folder.update(check=check)
+    web_tables.update(check=check)
 
 
 if __name__ == "__main__":

@@ -30,13 +30,17 @@ class Page:
         self._connection = connection
         self._session: dict[str, str] = {}
         self._last = 0
+        self.requested: list[str] = []
+        """The addresses that pages have asked for, after `record_requests`."""
 
     async def command(self, method: str, **params: Any) -> dict[str, Any]:
-        """Return the answer to a command of the DevTools protocol; events in between are dropped."""
+        """Return the answer to a command of the DevTools protocol; of the events in between only requests are kept."""
         self._last += 1
         await self._connection.send(json.dumps({"id": self._last, "method": method, "params": params, **self._session}))
         while True:
             answer = json.loads(await self._connection.recv())
+            if answer.get("method") == "Network.requestWillBeSent":
+                self.requested.append(answer["params"]["request"]["url"])
             if answer.get("id") == self._last:
                 if "error" in answer:
                     raise RefusedCommand(method, answer["error"])
@@ -47,6 +51,11 @@ class Page:
         target = await self.command("Target.createTarget", url="about:blank")
         attached = await self.command("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._session = {"sessionId": attached["sessionId"]}
+
+    async def record_requests(self) -> None:
+        """From now on, note each request of the page, and let none of them leave this machine."""
+        await self.command("Network.enable")
+        await self.command("Network.setBlockedURLs", urls=["http://*", "https://*"])
 
     async def show(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load a page, also where only the fragment of the URL is new."""

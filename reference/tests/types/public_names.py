@@ -101,6 +101,8 @@ from xmcp.providers import (
     Turn,
     Usage,
 )
+from xmcp.render import STYLE_SHEET, NoChart, View, draw, plan, render, to_html, to_markdown, to_png, to_svg, to_text
+from xmcp.render.notebook import ENVELOPE, ChatCell, bundle_of, bundle_of_result, show_chat
 from xmcp.server import UsedXMCP
 from xmcp.storage import (
     Admitted,
@@ -492,6 +494,32 @@ async def chat() -> StopReason:
     except (ServersUnavailable, SnapshotError) as exc:
         use(exc)
     return "empty"
+
+
+def forms(envelope: DisplayEnvelope) -> list[str]:
+    """Draw a display in each form."""
+    view: View = plan({"type": "text", "payload": "x"})
+    use(draw(view), render(envelope, width=80), bundle_of(envelope)[ENVELOPE])
+    try:
+        use(to_png({"type": "chart", "payload": {}}, scale=1.0))
+    except NoChart:
+        use(to_svg(envelope))
+    page = to_html(envelope, page=True, styles="inline", heading_level=1, lang="de")
+    return [
+        page,
+        to_html(envelope, styles="none"),
+        STYLE_SHEET,
+        to_markdown(envelope, heading_level=2),
+        to_text(envelope),
+    ]
+
+
+async def in_a_notebook(ai: AIClient) -> dict[str, Any]:
+    """Show a chat in a cell."""
+    result: ChatResult = await show_chat(ai.stream_chat("How many?", history=[]))
+    cell = ChatCell()
+    cell.show(Done(turn=1, result=result))
+    return bundle_of_result(result)
 
 
 def sync_chat() -> None:

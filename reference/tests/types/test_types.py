@@ -20,7 +20,10 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-MODULES = ("xmcp", "xmcp.client", "xmcp.providers", "xmcp.storage", "xmcp.testing", "xmcp.xml_formatters")
+MODULES = (
+    *("xmcp", "xmcp.client", "xmcp.providers", "xmcp.render", "xmcp.render.notebook", "xmcp.storage", "xmcp.testing"),
+    "xmcp.xml_formatters",
+)
 
 Faults = set[tuple[str, int]]
 """The files and lines of faults."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal, TypeAlias, overload
 
 from xmcp.chat.errors import error_to_json
@@ -99,6 +100,11 @@ class ChatResult(dict[str, Any]):
             "usage": object_as_json(self["usage"]),
             "stop_reason": self["stop_reason"],
         }
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        """Return what a notebook shows of the result: the answer and the displays; notebooks call this."""
+        # By its name, when a notebook asks: the vocabulary of a chat knows no renderer.
+        return import_module("xmcp.render.notebook").bundle_of_result(self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)

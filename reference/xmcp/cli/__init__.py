@@ -26,6 +26,7 @@ _FAILED = 3
 COMMANDS: dict[str, LazyCommand] = {
     "chat": LazyCommand("xmcp.cli.chat.command", "Talk to a model that has the tools of your servers."),
     "see": LazyCommand("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
+    "render": LazyCommand("xmcp.cli.render", "Draw what a person sees of a document or an envelope, also as HTML."),
     "check": LazyCommand("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
     "replay": LazyCommand(
         "xmcp.cli.replay", "Make the call again with which a server broke a sentence, and see the answer."

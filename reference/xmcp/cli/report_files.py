@@ -38,14 +38,13 @@ def lines_option(name: str, text: str) -> Callable[[_Command], _Command]:
 
 def json_option(what: str) -> Callable[[_Command], _Command]:
     """Return the decorator of the option `--json`, the parameter `json_path`, of a command that writes `what`."""
-    return click.option(
-        "--json",
-        "json_path",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path),
-        callback=_checked,
-        help=f"Also write the {what} as JSON; - for standard output.",
-    )
+    return file_option("json", f"Also write the {what} as JSON; - for standard output.")
+
+
+def file_option(name: str, text: str) -> Callable[[_Command], _Command]:
+    """Return the decorator of an option for a file, or - for standard output; the parameter is `<name>_path`."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(f"--{name}", f"{name}_path", metavar="FILE", type=kind, callback=_checked, help=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class ReportFiles:
         """Write each file; end the process if that fails."""
         for form, path in self.wanted:
             write = (form.write_json if path.suffix == ".json" else None) or form.write
-            _write(path, write(summary))
+            write_file(path, write(summary))
 
 
 def report_options(command: _Command) -> _Command:
@@ -160,15 +159,17 @@ def source_of(words: Iterable[str]) -> str:
 def write_json(path: Path, report: dict[str, Any]) -> None:
     """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
     # Standard output can lack characters: what takes their place must not be read as JSON.
-    _write(path, json.dumps(report, indent=2, ensure_ascii=path == STANDARD_OUTPUT) + "\n")
+    write_file(path, json.dumps(report, indent=2, ensure_ascii=path == STANDARD_OUTPUT) + "\n")
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, written: str | bytes) -> None:
+    """Write a file, or to standard output if the path is `-`; end the process if that fails. Text is in UTF-8."""
+    data = written.encode("utf-8") if isinstance(written, str) else written
     if path == STANDARD_OUTPUT:
-        click.echo(text.encode("utf-8"), nl=False)  # whatever the encoding of standard output is: forms name theirs
+        click.echo(data, nl=False)  # whatever the encoding of standard output is: forms name theirs
         return
     with _ended_by_faults(path):
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
 
 
 @contextmanager
@@ -177,7 +178,7 @@ def _ended_by_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        click.echo(f"The report cannot be written to {path}: {error.strerror}.", err=True)
+        click.echo(f"{path} cannot be written: {error.strerror}.", err=True)
         sys.exit(ExitCode.SUITE_FAILED)
 
 

@@ -11,9 +11,10 @@ from rich.measure import Measurement
 
 from xmcp.render.terminal.canvas import NARROWEST, color_of, fitted, line
 from xmcp.render.view import content
-from xmcp.render.view.charts import bars_of
+from xmcp.render.view.charts import bars_of, rule_label
 from xmcp.render.view.numerals import aligned, quantity
 from xmcp.render.view.untrusted import label
+from xmcp.render.view.wording import categories_missing
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -31,7 +32,7 @@ class BarChart:
         bars, width = self.bars, options.max_width
         shown, left_out = bars_of(bars)
         columns = [_column([bar.category for bar in shown], bars.category_title, width // 3)]
-        if any(name is not None for name, _ in bars.series):
+        if any(one.name is not None for one in (*bars.series, *bars.lines)):
             columns.append(_column([bar.name or "" for bar in shown], "", width // 4))
         values = [bar.value for bar in shown]
         columns.append(_column(aligned([quantity(value) for value in values]), bars.value_title, width // 3, "right"))
@@ -43,6 +44,10 @@ class BarChart:
             yield line("  ".join(cells[at] for _, cells in columns), "  ", (draw(bar.value), color_of(bar.series)))
         if left_out:
             yield line((f"… {left_out} more bars not shown", "dim"))
+        if words := categories_missing(bars):
+            yield line((f"note: {words}", "dim italic"))
+        for rule in bars.rules:
+            yield line((f"rule: {rule_label(rule)}", "dim"))
 
 
 def _column(cells: Iterable[str], title: str, limit: int, align: str = "left") -> tuple[str, list[str]]:

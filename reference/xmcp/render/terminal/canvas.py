@@ -14,7 +14,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 # Yellow is last because it cannot be seen on white, and blue before it because it can hardly be seen on black.
-PALETTE = ("cyan", "magenta", "green", "red", "bright_magenta", "bright_cyan", "blue", "yellow")
+PALETTE = (
+    *("cyan", "magenta", "green", "red", "bright_magenta", "bright_cyan", "bright_green", "bright_red"),
+    *("blue", "bright_blue", "yellow", "bright_yellow"),
+)
 NARROWEST = 24
 """Cells; a narrower chart is unreadable."""
 
@@ -86,13 +89,18 @@ class Canvas:
         cell.dots |= self._grain.bits[dx][dy]
         cell.series = series
 
-    def line(self, start: Dot, end: Dot, series: int) -> list[Dot]:
-        """Set the dots from `start` to `end` and return them."""
+    @staticmethod
+    def between(start: Dot, end: Dot) -> list[Dot]:
+        """Return the dots from `start` to `end`."""
         steps = max(abs(end[0] - start[0]), abs(end[1] - start[1]), 1)
-        dots = [
+        return [
             (round(start[0] + (end[0] - start[0]) * i / steps), round(start[1] + (end[1] - start[1]) * i / steps))
             for i in range(steps + 1)
         ]
+
+    def line(self, start: Dot, end: Dot, series: int) -> list[Dot]:
+        """Set the dots from `start` to `end` and return them."""
+        dots = self.between(start, end)
         for dot in dots:
             self.dot(dot, series)
         return dots

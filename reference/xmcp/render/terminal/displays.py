@@ -19,6 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from xmcp.render.envelopes import AnyEnvelope, view_of
 from xmcp.render.terminal.bars import BarChart
 from xmcp.render.terminal.canvas import NARROWEST
 from xmcp.render.terminal.markdown import SafeMarkdown
@@ -26,16 +27,14 @@ from xmcp.render.terminal.plot import Lines, PlotChart
 from xmcp.render.terminal.syntax import source
 from xmcp.render.terminal.table import TableGrid, cell
 from xmcp.render.view import content, wording
-from xmcp.render.view.fallback_ladder import plan
-from xmcp.render.view.untrusted import label, link, revealed, visible
-from xmcp_models.display_envelope import DisplayEnvelope
+from xmcp.render.view.charts import bars_of_pie, chart_table
+from xmcp.render.view.links import link
+from xmcp.render.view.untrusted import is_blank, label, visible
 
 _NOTHING = Text(wording.NOTHING, style="dim")
 
 
-def render(
-    envelope: DisplayEnvelope | Mapping[str, Any], width: int | None = None, *, lines: Lines | None = None
-) -> RenderableType:
+def render(envelope: AnyEnvelope, width: int | None = None, *, lines: Lines | None = None) -> RenderableType:
     """Return the rich renderable for a display.
 
     Args:
@@ -44,16 +43,11 @@ def render(
         lines: What the lines of charts are drawn with, `braille` or `blocks`, which every font has in the width of its
             letters. None: braille on a terminal, blocks elsewhere.
     """
-    view = plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)
-    return _WithWidth(draw(view, lines=lines), width)
+    return _WithWidth(draw(view_of(envelope), lines=lines), width)
 
 
 def framed(
-    envelope: DisplayEnvelope | Mapping[str, Any],
-    tool_name: str,
-    server: str | None = None,
-    *,
-    lines: Lines | None = None,
+    envelope: AnyEnvelope, tool_name: str, server: str | None = None, *, lines: Lines | None = None
 ) -> RenderableType:
     """Return a display in a frame that says who shows it (XMCP-SEC-025), as nothing that a model writes can.
 
@@ -68,7 +62,7 @@ def framed(
     return Panel(render(envelope, lines=lines), title=title, title_align="left", box=ROUNDED, border_style="cyan")
 
 
-def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80, *, lines: Lines | None = None) -> str:
+def to_text(envelope: AnyEnvelope, width: int = 80, *, lines: Lines | None = None) -> str:
     """Return a display as plain text, at most `width` cells wide (24 if less), without colours or escape sequences.
 
     `lines` is as for `render`.
@@ -104,33 +98,45 @@ def _notice(words: str) -> Text:
     return Text(f"note: {label(words)}", style="dim italic")
 
 
-def _text_or_nothing(text: str) -> Text:
-    return Text(visible(text)) if text.strip() else _NOTHING
+def _with_notice(drawn: RenderableType, notice: str | None) -> RenderableType:
+    return Group(drawn, _notice(notice)) if notice else drawn
+
+
+def _beginning(text: str, drawn: Callable[[str], RenderableType]) -> RenderableType:
+    """Return as much of a text as is shown, drawn, and a notice if there is more."""
+    shown, notice = wording.beginning(text)
+    return _NOTHING if is_blank(shown) else _with_notice(drawn(shown), notice)
+
+
+def _lines(text: str) -> Text:
+    return Text(visible(text))
 
 
 def _text(shown: content.Text) -> RenderableType:
-    return _text_or_nothing(shown.text)
+    return _beginning(shown.text, _lines)
 
 
 def _markdown(shown: content.Markdown) -> RenderableType:
-    return SafeMarkdown(shown.source) if shown.source.strip() else _NOTHING
+    return _beginning(shown.source, SafeMarkdown)
 
 
 def _code(shown: content.Code) -> RenderableType:
-    if not shown.source.strip():
-        return _NOTHING
     name = wording.code_heading(shown)
     heading = [Text(name, style="dim")] if name else []
-    return Group(*heading, Padding(source(shown.source, shown.language), (0, 0, 0, 2)))
+
+    def drawn(text: str) -> RenderableType:
+        return Group(*heading, Padding(source(text, shown.language), (0, 0, 0, 2)))
+
+    return _beginning(shown.source, drawn)
 
 
 def _html(shown: content.Html) -> RenderableType:
-    return Group(_code(content.Code(shown.source, "html")), _notice("HTML is shown as source text, not interpreted"))
+    return _with_notice(_code(content.Code(shown.source, "html")), wording.HTML_IS_SOURCE)
 
 
 def _json(shown: content.Json) -> RenderableType:
     text, notice = wording.json_text(shown)
-    return Group(source(text, "json"), *([_notice(notice)] if notice else []))
+    return _with_notice(source(text, "json"), notice)
 
 
 def _image(shown: content.Image) -> RenderableType:
@@ -138,7 +144,7 @@ def _image(shown: content.Image) -> RenderableType:
     return Group(
         Text.assemble(
             ("image  ", "dim"),
-            Text(wording.NO_DESCRIPTION, style="dim") if words is None else _text_or_nothing(words),
+            Text(wording.NO_DESCRIPTION, style="dim") if words is None else Text(words),
         ),
         *([Text(f"       {facts}", style="dim")] if facts else []),
         *([] if wording.is_inline(shown) else [Text.assemble("       ", _link(shown.src))]),
@@ -160,7 +166,9 @@ _LEVELS: Mapping[content.Level, tuple[str, str]] = {
 
 def _notification(shown: content.Notification) -> RenderableType:
     sign, style = _LEVELS[shown.level]
-    return Text.assemble((f"{sign} {wording.LEVELS[shown.level]}  ", style), _text_or_nothing(revealed(shown.message)))
+    message, notice = wording.message(shown)
+    head = (f"{sign} {wording.LEVELS[shown.level]}  ", style)
+    return _with_notice(Text.assemble(head, _NOTHING if is_blank(message) else Text(message)), notice)
 
 
 def _facts(shown: content.Facts) -> RenderableType:
@@ -169,9 +177,10 @@ def _facts(shown: content.Facts) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(max_width=32)
     grid.add_column()
-    for name, value in shown.items:
+    items, notice = wording.first_items(shown.items, "facts")
+    for name, value in items:
         grid.add_row(Text(label(name), style="dim"), cell(wording.scalar(value)))
-    return grid
+    return _with_notice(grid, notice)
 
 
 _ARROWS: Mapping[wording.Direction | None, tuple[str, str]] = {
@@ -188,13 +197,14 @@ def _metrics(shown: content.Metrics) -> RenderableType:
     grid.add_column(max_width=32)
     grid.add_column(justify="right")
     grid.add_column()
-    for metric in shown.items:
+    items, notice = wording.first_items(shown.items, "metrics")
+    for metric in items:
         value, unit = wording.amount(metric)
         change, direction = wording.change(metric)
         arrow, style = _ARROWS[direction]
         amount = Text.assemble((value, "bold"), f" {unit}" if unit else "")
         grid.add_row(Text(label(metric.label)), amount, Text(arrow + change, style=style))
-    return grid
+    return _with_notice(grid, notice)
 
 
 def _file(shown: content.File) -> RenderableType:
@@ -219,6 +229,8 @@ _DRAWERS: dict[type[Any], Callable[[Any], RenderableType]] = {
     content.Json: _json,
     content.Table: TableGrid,
     content.Bars: BarChart,
+    content.Pie: lambda shown: BarChart(bars_of_pie(shown)),
+    content.Heat: lambda shown: TableGrid(chart_table(shown)),
     content.Image: _image,
     content.Notification: _notification,
     content.Facts: _facts,

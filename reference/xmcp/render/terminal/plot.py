@@ -17,14 +17,14 @@ from rich.measure import Measurement
 
 from xmcp.render.terminal.canvas import BLOCKS, BRAILLE, NARROWEST, Canvas, Dot, Grain, color_of, fitted, line, marks
 from xmcp.render.view import content
-from xmcp.render.view.charts import Axis, series_label, x_axis, y_ticks
+from xmcp.render.view.charts import Axis, is_scatter, rule_label, series_label, x_axis, y_ticks
 from xmcp.render.view.numerals import aligned, quantity
 from xmcp.render.view.untrusted import label
 
 Lines: TypeAlias = Literal["braille", "blocks"]
 """What lines are drawn with: braille is finer, blocks are in line in every font."""
 
-_MARKS, _ASCII_MARKS = "●▲■◆✚✖○△", "ox+*#@%&"
+_MARKS, _ASCII_MARKS = "●▲■◆✚✖○△□◇★▽", "ox+*#@%&=~$^"
 _EDGES, _ASCII_EDGES = "│┤└─┬", "|++-+"
 _HEIGHT = 12
 
@@ -46,15 +46,17 @@ class PlotChart:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         plot = self.plot
-        signs = _ASCII_MARKS if options.ascii_only else _MARKS if plot.mark == "point" else ""
+        scatter = is_scatter(plot)
+        signs = _ASCII_MARKS if options.ascii_only else _MARKS if scatter else ""
         upright, tick, corner, floor, notch = tuple(_ASCII_EDGES if options.ascii_only else _EDGES)
         y_values = y_ticks(plot)
         vertical = Axis(y_values[0], y_values[-1])
-        heights = max(2, _HEIGHT // (len(y_values) - 1))
-        last_row = heights * (len(y_values) - 1)
+        steps = len(y_values) - 1
+        heights = max(2, _HEIGHT // steps, -(-len(plot.series) // steps))
+        last_row = heights * steps
         y_names = aligned([quantity(value) for value in y_values])
         names = self._names(options.max_width // 3, signs)
-        legend, names = (names, {}) if plot.mark == "point" else ({}, names)
+        legend, names = (names, {}) if scatter else ({}, names)
         room = max(map(cell_len, names.values()), default=0)
         columns = max(options.max_width - len(y_names[0]) - 2 - room, 8)
 
@@ -63,6 +65,11 @@ class PlotChart:
         for nth, series in enumerate(plot.series):
             dots = [canvas.place(horizontal.share(x), vertical.share(y)) for x, y in series.points]
             self._draw(canvas, list(dict.fromkeys(dots)), canvas.place(0, vertical.share(0))[1], nth)
+        for rule in plot.rules:
+            across, share = rule.axis == "y", (vertical if rule.axis == "y" else horizontal).share(rule.value)
+            ends_of_rule = [canvas.place(*((side, share) if across else (share, side))) for side in (0.0, 1.0)]
+            for dot in canvas.between(*ends_of_rule)[::3]:
+                canvas.dot(dot, len(plot.series))
         ends = spread([round((1 - vertical.share(s.points[-1][1])) * last_row) for s in plot.series], last_row)
 
         margin = " " * len(y_names[0])
@@ -78,6 +85,9 @@ class PlotChart:
         yield line((f"{margin}  {labels}", "dim"))
         if title := label(plot.x_title, 40):
             yield line((f"{margin}  {title.center(columns).rstrip()}", "dim"))
+        for rule in plot.rules:
+            words = rule_label(rule, time=rule.axis == "x" and bool(plot.x_labels))
+            yield line((f"rule: {words}", "dim"))
 
     def _grain(self, console: Console) -> Grain:
         lines = self.lines or ("braille" if console.is_terminal and not console.legacy_windows else "blocks")
@@ -89,16 +99,17 @@ class PlotChart:
         for nth, series in enumerate(self.plot.series):
             if series.name is not None:
                 mark = signs[nth % len(signs)] if signs else ""
-                words = " ".join(filter(None, (mark, series_label(self.plot, series))))
+                words = " ".join(filter(None, (mark, series_label(series))))
                 names[nth] = " " + fitted(words, limit).rstrip()
         return names
 
     def _draw(self, canvas: Canvas, dots: Sequence[Dot], ground: int, series: int) -> None:
-        if self.plot.mark == "point" or len(dots) == 1:
+        plot = self.plot
+        if plot.series[series].mark == "point" or len(dots) == 1:
             for dot in dots:
                 canvas.dot(dot, series)
             return
-        filled = self.plot.mark == "area" and len(self.plot.series) == 1  # several would hide each other: lines
+        filled = plot.series[series].mark == "area" and len(plot.series) == 1  # several would hide each other: lines
         for start, end in pairwise(dots):
             for x, y in canvas.line(start, end, series):
                 if filled:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+Mark: TypeAlias = Literal["line", "area", "point"]
 Align: TypeAlias = Literal["left", "right", "center"]
 Level: TypeAlias = Literal["info", "success", "warning", "error"]
 
@@ -64,7 +65,8 @@ class Column:
 class Table:
     """A table: every row has as many cells as there are columns.
 
-    `total_rows` is the number of rows before the server cut the table; `truncated` says that it was cut.
+    `total_rows` is the number of rows before the server cut the table; `truncated` says that it was cut. `further` are
+    the titles of columns beyond the number that is read.
     """
 
     columns: tuple[Column, ...]
@@ -72,16 +74,43 @@ class Table:
     caption: str | None = None
     total_rows: int | None = None
     truncated: bool = False
+    further: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CategorySeries:
+    """One number for each category of a bar chart; None is no bar. `name` is None for the only series."""
+
+    name: str | None
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A straight line across a chart at `value` of its axis; `label` is what it marks."""
+
+    axis: Literal["x", "y"]
+    value: float
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A bar chart: each series has one value for each category; None is no bar."""
+    """A bar chart. Bars of one category stand on top of each other, or side by side if `grouped`.
+
+    The categories run downwards if `horizontal`. `lines` are drawn over the bars. `rules` cross the axis of values ("y").
+    `total_categories` counts those that were left out as well.
+    """
 
     categories: tuple[str, ...]
-    series: tuple[tuple[str | None, tuple[float | None, ...]], ...]
+    series: tuple[CategorySeries, ...]
     category_title: str
     value_title: str
+    horizontal: bool = False
+    grouped: bool = False
+    lines: tuple[CategorySeries, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    total_categories: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +119,46 @@ class Series:
 
     name: str | None
     points: tuple[tuple[float, float], ...]
+    mark: Mark = "line"
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A line, area or point chart. `x_labels` are named positions on the x axis."""
+    """A chart of lines, areas and points.
 
-    mark: Literal["line", "area", "point"]
+    `x_labels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values begins
+    at zero if `from_zero`.
+    """
+
     series: tuple[Series, ...]
     x_labels: tuple[tuple[float, str], ...]
     x_title: str
     y_title: str
     from_zero: bool = True
+    stacked: bool = False
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pie:
+    """A circle cut into slices, in drawing order; a ring if `hole`. No value is negative and their sum is not zero."""
+
+    slices: tuple[tuple[str, float], ...]
+    category_title: str
+    value_title: str
+    hole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A grid of coloured cells: a row of `values` for each of `rows`, in it one number or None for each of `columns`."""
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    x_title: str
+    y_title: str
+    value_title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +220,9 @@ class Group:
     views: tuple[View, ...]
 
 
+Chart: TypeAlias = Bars | Plot | Pie | Heat
 Content: TypeAlias = (
-    Text | Markdown | Code | Html | Json | Table | Bars | Plot | Image | Notification | Facts | Metrics | File | Group
+    Text | Markdown | Code | Html | Json | Table | Chart | Image | Notification | Facts | Metrics | File | Group
 )
 
 
@@ -173,13 +231,15 @@ class View:
     """What is shown for one envelope.
 
     `rendered_as` is the display type whose content is shown, or the step of the fallback ladder: `alt`, `text`, `json`.
-    `notices` are sentences of the renderer about the display, such as why its type is not shown.
+    `notices` are sentences of the renderer about the display, such as why its type is not shown. `alt` describes a content
+    that is a picture to someone who cannot see it.
     """
 
     content: Content
     rendered_as: str
     title: str | None = None
     notices: tuple[str, ...] = ()
+    alt: str | None = None
 
 
 class CannotShow(Exception):

@@ -13,17 +13,12 @@ from typing import Any, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow, View
-from xmcp.render.view.payloads import READERS
-from xmcp.render.view.untrusted import label
+from xmcp.render.view.limits import FALLBACKS, GROUP_DEPTH, GROUP_ITEMS
+from xmcp.render.view.payloads import READERS, read
+from xmcp.render.view.untrusted import is_blank, label
 from xmcp.render.view.vega_lite_charts import chart_title, read_chart
 
-MAX_FALLBACKS = 3
-MAX_GROUP_DEPTH = 3
-MAX_GROUP_ITEMS = 32
-
 Envelope: TypeAlias = Mapping[str, Any]
-
-_READERS = {**READERS, "chart": read_chart}
 
 
 def plan(envelope: Envelope) -> View:
@@ -44,13 +39,13 @@ def _plan(envelope: Envelope, depth: int) -> View:
             continue
         title = _words(link, "title") or title or (chart_title(link.get("payload")) if kind == "chart" else None)
         notices = (f"{refusals[0]}; showing its fallback",) if refusals else ()
-        return View(found, rendered_as=str(kind), title=title, notices=notices)
+        return View(found, rendered_as=str(kind), title=title, notices=notices, alt=_words(link, "alt"))
     return replace(_last_steps(chain), title=title, notices=(refusals[0],))
 
 
 def _chain(envelope: Envelope) -> Iterator[Envelope]:
     """Yield the envelope and the fallbacks below it."""
-    for _ in range(MAX_FALLBACKS + 1):
+    for _ in range(FALLBACKS + 1):
         yield envelope
         below = envelope.get("fallback")
         if not isinstance(below, Mapping):
@@ -62,22 +57,23 @@ def _read(envelope: Envelope, depth: int) -> content.Content:
     kind = envelope.get("type")
     if kind == "group":
         return _group(envelope.get("payload"), depth)
-    reader = _READERS.get(kind) if isinstance(kind, str) else None
-    if reader is None:
+    if kind == "chart":
+        return read_chart(envelope.get("payload"))
+    if not isinstance(kind, str) or kind not in READERS:
         raise CannotShow("this renderer does not know it")
-    found = reader(envelope.get("payload"))
+    found = read(kind, envelope.get("payload"))
     if isinstance(found, content.Image):
         found = replace(found, alt=found.alt or _words(envelope, "alt"))
     return found
 
 
 def _group(payload: object, depth: int) -> content.Group:
-    if depth > MAX_GROUP_DEPTH:
-        raise CannotShow(f"groups are nested more than {MAX_GROUP_DEPTH} deep")
+    if depth > GROUP_DEPTH:
+        raise CannotShow(f"groups are nested more than {GROUP_DEPTH} deep")
     if not isinstance(payload, list) or not all(isinstance(item, Mapping) for item in payload):
         raise CannotShow("the payload is not a list of envelopes")
-    if len(payload) > MAX_GROUP_ITEMS:
-        raise CannotShow(f"a group has at most {MAX_GROUP_ITEMS} displays, this one has {len(payload)}")
+    if len(payload) > GROUP_ITEMS:
+        raise CannotShow(f"a group has at most {GROUP_ITEMS} displays, this one has {len(payload)}")
     return content.Group(tuple(_plan(item, depth + 1) for item in payload))
 
 
@@ -93,7 +89,7 @@ def _last_steps(chain: tuple[Envelope, ...]) -> View:
 
 def _words(envelope: Envelope, key: str) -> str | None:
     value = envelope.get(key)
-    return value if isinstance(value, str) and value.strip() else None
+    return value if isinstance(value, str) and not is_blank(value) else None
 
 
 def _quoted(kind: object) -> str:

@@ -13,9 +13,10 @@ _NAMES: Final = (
     *("javascript", "typescript", "java", "go", "rust", "c", "cpp", "csharp"),
 )
 _ALIASES: Final = {"py": "python", "sh": "bash", "shell": "bash", "js": "javascript", "ts": "typescript", "yml": "yaml"}
-_LANGUAGES: Final = {name: name for name in _NAMES} | _ALIASES
+LANGUAGES: Final = {name: name for name in _NAMES} | _ALIASES
+"""The language that each name stands for."""
 
 
 def language_of(name: str) -> str | None:
     """Return the coloured language that `name` stands for, None if it is not coloured."""
-    return _LANGUAGES.get(name.lower())
+    return LANGUAGES.get(name.lower())

@@ -6,14 +6,14 @@ or `mailto` link, else the empty string. The address as the author wrote it is `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from xmcp.render.view.languages import language_of
-from xmcp.render.view.untrusted import link
+from xmcp.render.view.links import link
 
 DEEPEST: Final = 20
 """Levels of nesting below which the parser drops words."""
@@ -29,6 +29,13 @@ def parse(source: str) -> list[Token]:
     tokens = _PARSER.parse(source)
     _check_addresses(tokens)
     return tokens
+
+
+def loses_words(tokens: Sequence[Token]) -> bool:
+    """Tell whether drawing these tokens would lose words: nothing would be drawn, or the parser has dropped some."""
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return True
+    return not any(token.type == "hr" or token.content.strip() for token in tokens)
 
 
 def written_target(token: Token) -> str:

@@ -1,57 +1,78 @@
 """Any value as indented JSON text of bounded size.
 
-The bounds keep a hostile value from filling the screen or overflowing the stack.
+The bounds keep a hostile value from filling the screen or overflowing the stack. The text is that of `JSON.stringify`
+but for what is left out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-MAX_DEPTH = 32
-MAX_NODES = 500
-MAX_STRING = 2000
+from xmcp.render.view.numerals import as_sent
 
-
-def outline(value: object, indent: int | None = 2) -> tuple[str, bool]:
-    """Return `value` as JSON text, and whether something was left out; an ellipsis stands in its place."""
-    budget = [MAX_NODES]
-    shortened = _shortened(value, MAX_DEPTH, budget)
-    return json.dumps(shortened, indent=indent, ensure_ascii=False), budget[0] < 0
+MAX_DEPTH: Final = 32
+MAX_NODES: Final = 500
+MAX_STRING: Final = 2000
 
 
-def _shortened(value: object, depth: int, budget: list[int]) -> object:
-    budget[0] -= 1
-    if isinstance(value, str):
-        return _cut(value, budget)
-    if value is None or isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, int):
-        return value if value.bit_length() < 4096 else "(a very long number)"
-    if not isinstance(value, (Mapping, Sequence)) or isinstance(value, (bytes, bytearray)):
-        return _cut(str(value), budget)
-    if depth == 0 or budget[0] < 0:
-        budget[0] = min(budget[0], -1)
-        return "…"
+def outline(value: object, indent: int | None = 2, nodes: int = MAX_NODES) -> tuple[str, bool]:
+    """Return `value` as JSON text, and whether something was left out; an ellipsis stands in its place.
+
+    Args:
+        value: What the text is of.
+        indent: Spaces for each level; None is all on one line.
+        nodes: Number of values and members after which the rest is left out.
+    """
+    budget = _Budget(nodes)
+    text = _written(value, MAX_DEPTH, budget, None if indent is None else "\n", " " * (indent or 0))
+    return text, budget.left < 0
+
+
+class _Budget:
+    def __init__(self, nodes: int) -> None:
+        self.left = nodes
+        self.after_a_long_string = nodes // 10
+
+
+def _written(value: object, depth: int, budget: _Budget, margin: str | None, step: str) -> str:
+    """Return the text of a value. `margin` is a line break and the white space after it, None on one line."""
+    budget.left -= 1
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, (int, float)):
+        return as_sent(value)
+    if isinstance(value, str) or not isinstance(value, (Mapping, Sequence)) or isinstance(value, (bytes, bytearray)):
+        return _quoted(str(value), budget)
+    if depth == 0 or budget.left < 0:
+        budget.left = min(budget.left, -1)
+        return '"…"'
+    inner = None if margin is None else margin + step
+    parts: list[str] = []
     if isinstance(value, Mapping):
-        members: dict[str, object] = {}
         for key, member in value.items():
-            if budget[0] < 0:
-                members["…"] = f"{len(value) - len(members)} more"
+            if budget.left < 0:
+                parts.append(f'"…": "{len(value) - len(parts)} more"')
                 break
-            members[_cut(str(key), budget)] = _shortened(member, depth - 1, budget)
-        return members
-    items: list[object] = []
+            parts.append(f"{_quoted(str(key), budget)}: {_written(member, depth - 1, budget, inner, step)}")
+        return _enclosed("{", parts, "}", margin, inner)
     for item in value:
-        if budget[0] < 0:
-            items.append(f"… {len(value) - len(items)} more")
+        if budget.left < 0:
+            parts.append(f'"… {len(value) - len(parts)} more"')
             break
-        items.append(_shortened(item, depth - 1, budget))
-    return items
+        parts.append(_written(item, depth - 1, budget, inner, step))
+    return _enclosed("[", parts, "]", margin, inner)
 
 
-def _cut(text: str, budget: list[int]) -> str:
-    if len(text) <= MAX_STRING:
-        return text
-    budget[0] = min(budget[0], MAX_NODES // 10)
-    return f"{text[:MAX_STRING]}… ({len(text) - MAX_STRING} more characters)"
+def _enclosed(opening: str, parts: Sequence[str], closing: str, margin: str | None, inner: str | None) -> str:
+    if not parts or inner is None:
+        return f"{opening}{', '.join(parts)}{closing}"
+    return f"{opening}{inner}{f',{inner}'.join(parts)}{margin}{closing}"
+
+
+def _quoted(text: str, budget: _Budget) -> str:
+    if len(text) > MAX_STRING:
+        budget.left = min(budget.left, budget.after_a_long_string)
+        text = f"{text[:MAX_STRING]}… ({len(text) - MAX_STRING} more characters)"
+    return json.dumps(text, ensure_ascii=False)

@@ -1,149 +1,132 @@
 """From a payload to its content: one reader for each display type (spec section 3.2).
 
-The shapes are the generated models, so that the schema stays the only definition of a valid payload. Charts are read in
-vega_lite_charts.py, groups in fallback_ladder.py, because their members are envelopes.
+The schema stays the only definition of a valid payload: a reader gets what has the shape of payload_shapes.py. Charts are
+read in vega_lite_charts.py, groups in fallback_ladder.py, because their members are envelopes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias, TypeGuard, cast
-
-from pydantic import TypeAdapter, ValidationError
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
-from xmcp_models import display_envelope as models
-
-_OBJECT_ROWS: TypeAdapter[models.Table | list[dict[str, Any]]] = TypeAdapter(models.Table | list[dict[str, Any]])
-_IMAGE: TypeAdapter[models.ImageUri | models.Image] = TypeAdapter(models.ImageUri | models.Image)
-_NOTIFICATION: TypeAdapter[str | models.Notification] = TypeAdapter(str | models.Notification)
-_CODE: TypeAdapter[str | models.Code] = TypeAdapter(str | models.Code)
-_FACTS: TypeAdapter[dict[str, models.Scalar] | list[models.Fact]] = TypeAdapter(
-    dict[str, models.Scalar] | list[models.Fact]
-)
-_METRICS: TypeAdapter[models.Metric | list[models.Metric]] = TypeAdapter(models.Metric | list[models.Metric])
-_FILE: TypeAdapter[models.File] = TypeAdapter(models.File)
-_STRING: TypeAdapter[str] = TypeAdapter(str)
-_JSON: TypeAdapter[dict[str, Any] | list[Any] | str] = TypeAdapter(dict[str, Any] | list[Any] | str)
+from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, TABLE_COLUMNS
+from xmcp.render.view.numerals import are_numbers, byte_size
+from xmcp.render.view.payload_shapes import SHAPES
+from xmcp.render.view.picture_size import picture_size
+from xmcp.render.view.shapes import fault
 
 
-def _shaped(adapter: TypeAdapter[Any], payload: object) -> Any:
-    try:
-        return adapter.validate_python(payload, strict=True)
-    except (ValidationError, RecursionError):
-        raise CannotShow("the payload does not have the shape of this type") from None
+def read(kind: str, payload: object) -> content.Content:
+    """Return the content of a payload of one of the types in `READERS`.
+
+    Raises:
+        CannotShow: The payload does not have the shape of this type, or is too large.
+    """
+    if fault(SHAPES, kind, payload):
+        raise CannotShow("the payload does not have the shape of this type")
+    return READERS[kind](payload)
 
 
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Tell whether `value` is a JSON number, which a boolean is not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _table(payload: Any) -> content.Content:
+    if isinstance(payload, list):
+        keys = dict.fromkeys(key for row in payload for key in row)
+        return _grid([{"key": key} for key in keys], payload, {})
+    columns = [{"key": column} if isinstance(column, str) else column for column in payload["columns"]]
+    width = max((len(row) for row in payload["rows"] if isinstance(row, list)), default=0)
+    columns += [{"key": ""}] * (width - len(columns))
+    return _grid(columns, payload["rows"], payload)
 
 
-def _text(payload: object) -> content.Content:
-    return content.Text(_shaped(_STRING, payload))
-
-
-def _markdown(payload: object) -> content.Content:
-    return content.Markdown(_shaped(_STRING, payload))
-
-
-def _html(payload: object) -> content.Content:
-    return content.Html(_shaped(_STRING, payload))
-
-
-def _json(payload: object) -> content.Content:
-    return content.Json(_shaped(_JSON, payload))
-
-
-def _table(payload: object) -> content.Content:
-    shape = _shaped(_OBJECT_ROWS, payload)
-    if isinstance(shape, list):
-        keys = list(dict.fromkeys(key for row in shape for key in row))
-        return _grid([models.Column(key=key) for key in keys], [[row.get(key) for key in keys] for row in shape])
-    columns = [models.Column(key=column) if isinstance(column, str) else column for column in shape.columns]
-    rows = [
-        [row.get(column.key) for column in columns] if isinstance(row, Mapping) else list(row) for row in shape.rows
-    ]
-    width = max(map(len, rows), default=0)
-    columns += [models.Column(key="")] * (width - len(columns))
-    return _grid(columns, rows, shape)
-
-
-def _grid(columns: list[models.Column], rows: list[list[Any]], shape: models.Table | None = None) -> content.Table:
-    rows = [row + [None] * (len(columns) - len(row)) for row in rows]
+def _grid(
+    all_columns: Sequence[Mapping[str, Any]], written: Sequence[list[Any] | dict[str, Any]], table: Mapping[str, Any]
+) -> content.Table:
+    columns = all_columns[:TABLE_COLUMNS]
+    keys = [column["key"] for column in columns]
+    rows = [_cells(row, keys) for row in written]
+    total_rows = table.get("total_rows")
     return content.Table(
         columns=tuple(
             content.Column(
-                title=column.title if column.title is not None else column.key,
-                align=column.align or ("right" if _all_numbers(row[i] for row in rows) else "left"),
-                grouped=column.type == "number",
-                header=shape is not None and shape.row_header == column.key,
+                title=column.get("title", column["key"]),
+                align=column.get("align") or ("right" if are_numbers(row[i] for row in rows) else "left"),
+                grouped=column.get("type") == "number",
+                header=table.get("row_header") == column["key"],
             )
             for i, column in enumerate(columns)
         ),
         rows=tuple(map(tuple, rows)),
-        caption=shape.caption if shape else None,
-        total_rows=shape.total_rows if shape else None,
-        truncated=bool(shape and shape.truncated),
+        caption=table.get("caption"),
+        total_rows=None if total_rows is None else int(total_rows),
+        truncated=table.get("truncated", False),
+        further=tuple(column.get("title", column["key"]) for column in all_columns[TABLE_COLUMNS:]),
     )
 
 
-def _all_numbers(values: Iterable[object]) -> bool:
-    present = [value for value in values if value is not None]
-    return bool(present) and all(map(is_number, present))
+def _cells(row: list[Any] | dict[str, Any], keys: Sequence[str]) -> list[Any]:
+    if isinstance(row, dict):
+        return [row.get(key) for key in keys]
+    return row[: len(keys)] + [None] * (len(keys) - len(row))
 
 
-def _image(payload: object) -> content.Content:
-    shape = _shaped(_IMAGE, payload)
-    if isinstance(shape, models.ImageUri):
-        return content.Image(src=shape.root)
-    size = (shape.width, shape.height) if shape.width and shape.height else None
-    return content.Image(src=shape.src.root, alt=shape.alt, mime=shape.mime, size=size)
+def _image(payload: Any) -> content.Content:
+    image = {"src": payload} if isinstance(payload, str) else payload
+    src, width, height = image["src"], image.get("width"), image.get("height")
+    if src.startswith("data:"):
+        if len(src) * 3 // 4 > INLINE_IMAGE:
+            raise CannotShow(f"the picture is longer than {byte_size(INLINE_IMAGE)}")
+        across, down = picture_size(src) or (0, 0)
+        if max(across, down) > IMAGE_SIDE:
+            raise CannotShow(
+                f"the picture has {across:,} × {down:,} pixels; at most {IMAGE_SIDE:,} × {IMAGE_SIDE:,} are shown"
+            )
+    size = None if width is None or height is None else (width, height)
+    return content.Image(src, image.get("alt"), image.get("mime"), size)
 
 
-def _notification(payload: object) -> content.Content:
-    shape = _shaped(_NOTIFICATION, payload)
-    if isinstance(shape, str):
-        return content.Notification(shape)
-    level: Literal["info", "success", "warning", "error"] = shape.level or "info"
-    return content.Notification(shape.message, level)
+def _notification(payload: Any) -> content.Content:
+    if isinstance(payload, str):
+        return content.Notification(payload)
+    return content.Notification(payload["message"], payload.get("level", "info"))
 
 
-def _code(payload: object) -> content.Content:
-    shape = _shaped(_CODE, payload)
-    return content.Code(shape) if isinstance(shape, str) else content.Code(shape.code, shape.language, shape.filename)
+def _code(payload: Any) -> content.Content:
+    if isinstance(payload, str):
+        return content.Code(payload)
+    return content.Code(payload["code"], payload.get("language"), payload.get("filename"))
 
 
-def _facts(payload: object) -> content.Content:
-    _shaped(_FACTS, payload)
+def _facts(payload: Any) -> content.Content:
     if isinstance(payload, dict):
         return content.Facts(tuple(payload.items()))
-    return content.Facts(tuple((fact["label"], fact["value"]) for fact in cast("list[dict[str, Any]]", payload)))
+    return content.Facts(tuple((fact["label"], fact["value"]) for fact in payload))
 
 
-def _metrics(payload: object) -> content.Content:
-    shape = _shaped(_METRICS, payload)
+def _metrics(payload: Any) -> content.Content:
+    metrics = payload if isinstance(payload, list) else [payload]
     return content.Metrics(
-        tuple(
-            content.Metric(metric.label, metric.value, metric.unit, metric.delta)
-            for metric in (shape if isinstance(shape, list) else [shape])
-        )
+        tuple(content.Metric(one["label"], one["value"], one.get("unit"), one.get("delta")) for one in metrics)
     )
 
 
-def _file(payload: object) -> content.Content:
-    shape = _shaped(_FILE, payload)
-    return content.File(shape.uri, shape.name, shape.mime, shape.size)
+def _file(payload: Any) -> content.Content:
+    size = payload.get("size")
+    return content.File(payload["uri"], payload.get("name"), payload.get("mime"), None if size is None else int(size))
 
 
-Reader: TypeAlias = Callable[[object], content.Content]
+def _reference(payload: Any) -> content.Content:
+    note = (("note", payload["note"]),) if "note" in payload else ()
+    return content.Facts((("type", payload["type"]), ("size", byte_size(int(payload["bytes"]))), *note))
 
-READERS: Mapping[str, Reader] = {
-    "text": _text,
-    "markdown": _markdown,
-    "html": _html,
-    "json": _json,
+
+Reader: TypeAlias = Callable[[Any], content.Content]
+
+READERS: Final[Mapping[str, Reader]] = {
+    "text": content.Text,
+    "markdown": content.Markdown,
+    "html": content.Html,
+    "json": content.Json,
     "table": _table,
     "image": _image,
     "notification": _notification,
@@ -151,5 +134,6 @@ READERS: Mapping[str, Reader] = {
     "facts": _facts,
     "metric": _metrics,
     "file": _file,
+    "x-xmcp-reference": _reference,
 }
-"""The reader of each display type. It raises `CannotShow` if the payload does not fit."""
+"""The reader of each display type."""

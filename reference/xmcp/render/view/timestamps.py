@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, datetime
+from typing import Final
 
-from xmcp.render.view.numerals import quantity
-from xmcp.render.view.payloads import is_number
+from xmcp.render.view.numerals import is_number, quantity
 
-_LATEST = 1e18
+_LATEST: Final = 1e18
 """Milliseconds since 1970; far beyond any calendar."""
+_YEARS: Final = (-62_135_596_800, 253_402_300_800)
+"""Seconds since 1970: from the year 1 to the end of the year 9999."""
+_ISO: Final = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:(Z)|([+-])(\d\d):?(\d\d))?)?)?)?",
+    re.ASCII,
+)
 
 
 def seconds_of(value: object) -> float | None:
@@ -18,20 +26,28 @@ def seconds_of(value: object) -> float | None:
     """
     if is_number(value):
         return value / 1000 if abs(value) < _LATEST else None
-    if not isinstance(value, str):
+    parts = _ISO.fullmatch(value) if isinstance(value, str) else None
+    if parts is None:
+        return None
+    year, month, day, hour, minute, second, zone_hours, zone_minutes = (
+        int(parts[nth] or default)
+        for nth, default in ((1, 0), (2, 1), (3, 1), (4, 0), (5, 0), (6, 0), (10, 0), (11, 0))
+    )
+    if max(minute, second, zone_minutes) > 59 or max(hour, zone_hours) > 23:
         return None
     try:
-        moment = datetime.fromisoformat(value + {4: "-01-01", 7: "-01"}.get(len(value), ""))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
+        date = datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
         return None
+    zone = (-60 if parts[9] == "-" else 60) * (zone_hours * 60 + zone_minutes)
+    whole = (date - datetime(1970, 1, 1, tzinfo=UTC)).days * 86_400 + hour * 3600 + minute * 60 + second - zone
+    return (whole * 1000 + int((parts[7] or "").ljust(3, "0")[:3])) / 1000
 
 
 def name_of(value: object, seconds: float) -> str:
     """Return a short name of a moment: the date, and the time of day unless it is midnight."""
     if isinstance(value, str):
         return value[:10] if value[10:19] in ("", "T00:00", "T00:00:00", " 00:00:00") else value[:16].replace("T", " ")
-    try:
-        return name_of(datetime.fromtimestamp(seconds, UTC).isoformat(), seconds)
-    except (ValueError, OverflowError, OSError):
+    if not _YEARS[0] <= seconds < _YEARS[1]:
         return quantity(seconds)
+    return name_of(datetime.fromtimestamp(math.floor(seconds), UTC).isoformat()[:19], seconds)

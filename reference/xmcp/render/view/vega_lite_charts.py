@@ -1,45 +1,55 @@
-"""From a Vega-Lite specification to a bar, line, area or point chart.
+"""From a Vega-Lite specification to a chart: bars, lines, areas, points, a circle or a grid, also in layers.
 
-Only the members in the tables below are understood; a specification with any other member, mark or encoding is refused,
-so that a chart is either drawn as Vega-Lite would draw it or left to the fallback ladder. Nothing is fetched or
+chart_profile.py lists what is understood; a specification with anything else is refused. Nothing is fetched or
 evaluated (spec section 3.3).
 """
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from xmcp.render.view import content
-from xmcp.render.view.content import CannotShow
-from xmcp.render.view.numerals import quantity
-from xmcp.render.view.payloads import is_number
+from xmcp.render.view.chart_profile import BY_VALUE, MARKS, SHAPES
+from xmcp.render.view.content import CannotShow, Rule
+from xmcp.render.view.limits import CATEGORIES, CHART_SERIES
+from xmcp.render.view.numerals import as_sent, is_number, quantity, total
+from xmcp.render.view.shapes import fault
 from xmcp.render.view.timestamps import name_of, seconds_of
 
 Row: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["quantitative", "temporal", "ordinal", "nominal"]
+Key: TypeAlias = str | float
+"""A value that names a category."""
+Cells: TypeAlias = dict[tuple[Key, Key | None], float]
+"""One number for each category and colour."""
 
-_SPEC = {"$schema", "mark", "encoding", "data", "datasets", "title", "description", "name", "width", "height"}
-_CHANNELS = {"x", "y", "color", "tooltip"}
-_CHANNEL = {"field", "type", "title", "aggregate", "sort", "axis", "legend", "scale", "stack", "format"}
-_KINDS = {"quantitative", "temporal", "ordinal", "nominal"}
-_MARKS = {"bar": "bar", "line": "line", "area": "area", "point": "point", "circle": "point", "square": "point"}
-_AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "sum": math.fsum,
-    "mean": statistics.fmean,
-    "average": statistics.fmean,
+
+_COMBINED: Final[Mapping[str | None, Callable[[Sequence[float]], float]]] = {
+    None: total,
+    "sum": total,
+    "count": total,
+    "mean": lambda values: total(values) / len(values),
+    "average": lambda values: total(values) / len(values),
     "median": statistics.median,
     "min": min,
     "max": max,
 }
-_FIRST_OF_MONTH = re.compile(r"\d{4}-\d\d(-01)?")
-_BY_VALUE = ("x", "y", "-x", "-y")
-_MAX_ROWS = 20_000
-_MAX_LINES = 8
+_FIRST_OF_MONTH: Final = re.compile(r"\d{4}-\d\d(-01)?", re.ASCII)
+_DRAWN_OVER_BARS: Final = ("line", "point")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One mark with its data and its encoding."""
+
+    mark: str
+    hole: bool
+    encoding: Mapping[str, Any]
+    rows: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +60,60 @@ class _Channel:
     aggregate: str | None
     sort: object
     from_zero: bool
+    stack: object
 
-    def sorted(self, values: Iterable[Any]) -> list[Any]:
-        """Return the distinct values in the order of Vega-Lite: ascending by default, or as in `sort`."""
-        distinct = list(dict.fromkeys(values))
+    def key(self, row: Row) -> Key | None:
+        """Return the category of a row, None if its value names none."""
+        value = row.get(self.field)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return value if isinstance(value, str) else _number(value)
+
+    def number(self, row: Row) -> float | None:
+        """Return the number of a row, None if it has none: then it is left out, as in Vega-Lite."""
+        return 1.0 if self.aggregate == "count" else _number(row.get(self.field))
+
+    def sorted(self, keys: Iterable[Key]) -> list[Key]:
+        """Return the distinct keys in the order of Vega-Lite: ascending by default, or as in `sort`."""
+        distinct = list(dict.fromkeys(keys))
         if self.sort is None:
             return distinct
         if isinstance(self.sort, list):
-            rank = {str(value): i for i, value in enumerate(self.sort)}
-            return sorted(distinct, key=lambda value: rank.get(str(value), len(rank)))
+            named = [_key_name(value) for value in self.sort if value is not None]
+            rank = {name: i for i, name in reversed([*enumerate(named)])}
+            return sorted(distinct, key=lambda key: rank.get(_key_name(key), len(rank)))
         return sorted(distinct, key=_natural, reverse=self.sort == "descending")
 
+    @property
+    def by_value(self) -> bool:
+        """Tell whether the categories are in the order of their values."""
+        return self.sort in BY_VALUE if isinstance(self.sort, str) else False
 
-def read_chart(payload: object) -> content.Bars | content.Plot:
+
+def read_chart(payload: object) -> content.Chart:
     """Return the chart that `payload` describes.
 
     Raises:
-        CannotShow: It is not a bar, line, area or point chart with its data inside, two axes and at most one colour.
+        CannotShow: It has a part that chart_profile.py does not list, or parts that do not fit together.
     """
-    spec = _object(payload, "the specification")
-    _only(spec, _SPEC, "")
-    mark = _mark(spec.get("mark"))
-    encoding = _object(spec.get("encoding"), "encoding")
-    _only(encoding, _CHANNELS, "encoding.")
-    rows = _rows(spec)
-    x, y = (_channel(encoding.get(name), name, rows) for name in ("x", "y"))
-    color = _color(encoding.get("color"), rows)
-    if mark == "bar":
-        return _bars(rows, x, y, color)
-    return _plot(rows, x, y, color, cast("Literal['line', 'area', 'point']", mark))
+    if not isinstance(payload, Mapping):
+        raise CannotShow("the specification is not an object")
+    if wrong := fault(SHAPES, "chart", payload):
+        raise CannotShow(wrong)
+    units = _units(payload)
+    charts = [unit for unit in units if unit.mark != "rule"]
+    if not charts:
+        raise CannotShow("mark is missing")
+    rules = tuple(rule for unit in units if unit.mark == "rule" for rule in _rules(unit, charts[0]))
+    if len(rules) > CHART_SERIES:
+        raise CannotShow(f"{len(rules)} rules are too many; at most {CHART_SERIES} are drawn")
+    if all(unit.mark in ("line", "area", "point") for unit in charts):
+        return _plot(charts, rules)
+    if charts[0].mark == "bar" and all(unit.mark in _DRAWN_OVER_BARS for unit in charts[1:]):
+        return _bars(charts[0], charts[1:], rules)
+    if len(units) > 1:
+        raise CannotShow("these layers are not drawn together")
+    return _pie(charts[0]) if charts[0].mark == "arc" else _heat(charts[0])
 
 
 def chart_title(payload: object) -> str | None:
@@ -88,72 +123,59 @@ def chart_title(payload: object) -> str | None:
     return title if isinstance(title, str) else None
 
 
-def _object(value: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise CannotShow(f"{what} is not an object")
-    return value
+def _units(spec: Mapping[str, Any]) -> list[_Unit]:
+    layers = spec.get("layer")
+    if layers is not None and "mark" in spec:
+        raise CannotShow("mark beside layer is not drawn")
+    units = []
+    for layer in [spec] if layers is None else layers:
+        mark = layer.get("mark")
+        if mark is None:
+            raise CannotShow("mark is missing")
+        name = mark["type"] if isinstance(mark, Mapping) else mark
+        hole = isinstance(mark, Mapping) and bool(_number(mark.get("innerRadius")))
+        encoding = {**spec.get("encoding", {}), **layer.get("encoding", {})}
+        units.append(_Unit(MARKS[name], hole, encoding, _rows(spec, layer.get("data", spec.get("data")))))
+    return units
 
 
-def _only(value: Mapping[str, Any], known: set[str], where: str) -> None:
-    unknown = next((key for key in value if key not in known), None)
-    if unknown is not None:
-        raise CannotShow(f"{where}{unknown} is not drawn in a terminal")
-
-
-def _mark(mark: object) -> str:
-    name = mark.get("type") if isinstance(mark, Mapping) else mark
-    if not isinstance(name, str) or name not in _MARKS:
-        raise CannotShow("this mark is not drawn in a terminal")
-    return _MARKS[name]
-
-
-def _rows(spec: Mapping[str, Any]) -> list[Row]:
-    data = _object(spec.get("data"), "data")
-    _only(data, {"values", "name"}, "data.")
+def _rows(spec: Mapping[str, Any], data: Mapping[str, Any] | None) -> Sequence[Row]:
+    if data is None:
+        raise CannotShow("data is missing")
     values = data.get("values")
     if values is None:
-        values = _object(spec.get("datasets", {}), "datasets").get(data.get("name", ""))
-    if not isinstance(values, list) or not all(isinstance(row, Mapping) for row in values):
-        raise CannotShow("data.values is not a list of objects")
-    if len(values) > _MAX_ROWS:
-        raise CannotShow(f"{len(values)} data rows are too many for a terminal")
-    return values
+        values = spec.get("datasets", {}).get(data.get("name", ""))
+    if values is None:
+        raise CannotShow("data.values is missing")
+    return cast("Sequence[Row]", values)
 
 
-def _channel(value: object, name: str, rows: Sequence[Row]) -> _Channel:
-    channel = _object(value, f"encoding.{name}")
-    _only(channel, _CHANNEL, f"encoding.{name}.")
+def _channel(unit: _Unit, name: str) -> _Channel:
+    channel = unit.encoding.get(name)
+    if channel is None:
+        raise CannotShow(f"encoding.{name} is missing")
     aggregate, field = channel.get("aggregate"), channel.get("field")
-    if aggregate not in (None, "count", *_AGGREGATES):
-        raise CannotShow(f"encoding.{name}.aggregate is not drawn in a terminal")
     if aggregate == "count":
         field = ""
-    elif not isinstance(field, str):
+    elif field is None:
         raise CannotShow(f"encoding.{name} names no field")
-    kind = channel.get("type", "quantitative" if aggregate else _guess(row.get(field) for row in rows))
-    if kind not in _KINDS:
-        raise CannotShow(f"encoding.{name}.type is not drawn in a terminal")
-    scale, title = channel.get("scale"), channel.get("title")
+    kind = channel.get("type", "quantitative" if aggregate else _guess(row.get(field) for row in unit.rows))
     return _Channel(
         field=field,
-        kind=cast("Kind", kind),
-        title=title if isinstance(title, str) else _default_title(field, aggregate),
+        kind=kind,
+        title=_title(channel, _default_title(field, aggregate)),
         aggregate=aggregate,
-        sort=_sort(channel.get("sort", "ascending"), name),
-        from_zero=not (isinstance(scale, Mapping) and scale.get("zero") is False),
+        sort=channel.get("sort", "ascending"),
+        from_zero=(channel.get("scale") or {}).get("zero") is not False,
+        stack=channel.get("stack", "zero"),
     )
 
 
-def _sort(sort: object, name: str) -> object:
-    if sort is None or sort in ("ascending", "descending") or isinstance(sort, list):
-        return sort
-    if sort in _BY_VALUE:
-        return sort
-    raise CannotShow(f"encoding.{name}.sort is not drawn in a terminal")
-
-
-def _by_value(channel: _Channel) -> bool:
-    return isinstance(channel.sort, str) and channel.sort in _BY_VALUE
+def _title(channel: Mapping[str, Any], default: str) -> str:
+    """Return the title of a channel or of its axis or legend, which can be none at all."""
+    guide = channel.get("axis") or channel.get("legend") or {}
+    title = channel.get("title", guide.get("title", default))
+    return title or ""
 
 
 def _default_title(field: str, aggregate: str | None) -> str:
@@ -167,132 +189,263 @@ def _guess(values: Iterable[object]) -> Kind:
     return "quantitative" if present and all(map(is_number, present)) else "nominal"
 
 
-def _color(value: object, rows: Sequence[Row]) -> _Channel | None:
-    if value is None or (isinstance(value, Mapping) and set(value) <= {"value", "legend"}):
+def _color(unit: _Unit) -> _Channel | str | None:
+    """Return the channel of colours, the name of the only series, or None."""
+    color = unit.encoding.get("color")
+    if color is None or not {"field", "aggregate", "datum"} & color.keys():
         return None
-    color = _channel(value, "color", rows)
-    if color.aggregate or color.kind == "quantitative":
-        raise CannotShow("a colour scale is not drawn in a terminal")
-    return color
+    if "datum" in color:
+        return _key_name(color["datum"])
+    channel = _channel(unit, "color")
+    if channel.aggregate or channel.kind == "quantitative":
+        raise CannotShow("a colour scale is drawn only in a grid")
+    return channel
 
 
 def _number(value: object) -> float | None:
-    """Return a finite number, else None. A row without one is left out, as in Vega-Lite."""
     if not is_number(value):
         return None
     try:
         number = float(value)
     except OverflowError:
         return None
-    return number if abs(number) < 1e300 else None
+    return value if abs(number) < 1e300 else None
 
 
-def _natural(value: object) -> tuple[int, Any]:
-    return (0, value) if is_number(value) else (1, str(value))
+def _natural(key: Key) -> tuple[int, Any]:
+    return (1, key) if isinstance(key, str) else (0, key)
 
 
-def _name(value: object) -> str:
+def _key_name(value: object) -> str:
+    """Return the name of a category, or the text of a value that stands for one."""
     if isinstance(value, bool):
-        return str(value).lower()
-    return quantity(value) if isinstance(value, float) else str(value)
+        return "true" if value else "false"
+    if not is_number(value):
+        return str(value)
+    return as_sent(value) if isinstance(value, int) or value.is_integer() else quantity(value)
 
 
-def _scalar(value: object) -> bool:
-    return isinstance(value, (str, int, float, bool)) and (not isinstance(value, float) or math.isfinite(value))
+def _cells(unit: _Unit, category: _Channel, value: _Channel, color: _Channel | None) -> Cells:
+    """Return one number for each category and colour; without an aggregate, the bars of one place are added up."""
+    found: dict[tuple[Key, Key | None], list[float]] = {}
+    for row in unit.rows:
+        key, name, number = category.key(row), color.key(row) if color else None, value.number(row)
+        if key is not None and number is not None and (color is None or name is not None):
+            found.setdefault((key, name), []).append(number)
+    if not found:
+        raise CannotShow("the chart has no data")
+    return {place: float(_COMBINED[value.aggregate](numbers)) for place, numbers in found.items()}
 
 
-def _bars(rows: Sequence[Row], x: _Channel, y: _Channel, color: _Channel | None) -> content.Bars:
-    category, value = (y, x) if x.kind == "quantitative" and y.kind != "quantitative" else (x, y)
+def _series(cells: Cells, keys: Sequence[Key], color: _Channel | str | None) -> tuple[content.CategorySeries, ...]:
+    names = color.sorted(name for _, name in cells if name is not None) if isinstance(color, _Channel) else [None]
+    if len(names) > CHART_SERIES:
+        raise CannotShow(f"{len(names):,} series are too many; at most {CHART_SERIES} are drawn")
+    only = color if isinstance(color, str) else None
+    return tuple(
+        content.CategorySeries(only if name is None else _key_name(name), tuple(cells.get((key, name)) for key in keys))
+        for name in names
+    )
+
+
+# ---- bars ----
+
+
+def _bars(unit: _Unit, over: Sequence[_Unit], rules: tuple[Rule, ...]) -> content.Bars:
+    x, y, color = _channel(unit, "x"), _channel(unit, "y"), _color(unit)
+    horizontal = x.kind == "quantitative" and y.kind != "quantitative"
+    category, value = (y, x) if horizontal else (x, y)
     if value.kind != "quantitative" or category.aggregate:
         raise CannotShow("a bar chart needs one axis of numbers")
-    cells = _cells(rows, category, value, color)
-    if not cells:
-        raise CannotShow("the chart has no data")
-    categories = category.sorted(key for key, _ in cells)
-    names = color.sorted(name for _, name in cells) if color else [None]
-    if _by_value(category):
-        total = {key: math.fsum(cells.get((key, name), 0.0) for name in names) for key in categories}
-        categories.sort(key=total.__getitem__, reverse=str(category.sort).startswith("-"))
-    if color and color.field == category.field:
-        cells, names = {(key, None): number for (key, _), number in cells.items()}, [None]
+    offset = _offset(unit, "yOffset" if horizontal else "xOffset")
+    if offset and isinstance(color, _Channel) and color.field not in (offset.field, category.field):
+        raise CannotShow("an offset and a colour of different fields are not drawn")
+    color = offset or color
+    if isinstance(color, _Channel) and color.field == category.field:
+        color = None
+    cells = _cells(unit, category, value, color if isinstance(color, _Channel) else None)
+    keys = category.sorted(key for key, _ in cells)
+    if category.by_value:
+        heights = dict.fromkeys(keys, 0.0)
+        for (key, _), number in cells.items():
+            heights[key] += number
+        keys.sort(key=heights.__getitem__, reverse=str(category.sort).startswith("-"))
+    shown = keys[:CATEGORIES]
+    series = _series(cells, shown, color)
+    if len(series) > 1 and not offset and value.stack in (None, False):
+        raise CannotShow("bars that hide each other are not drawn")
+    if any(rule.axis != ("x" if horizontal else "y") for rule in rules) or (over and horizontal):
+        raise CannotShow("these layers are not drawn together")
     return content.Bars(
-        categories=tuple(map(_name, categories)),
-        series=tuple(
-            (None if name is None else _name(name), tuple(cells.get((key, name)) for key in categories))
-            for name in names
-        ),
+        categories=tuple(map(_key_name, shown)),
+        series=series,
         category_title=category.title,
         value_title=value.title,
+        horizontal=horizontal,
+        grouped=offset is not None,
+        lines=tuple(line for one in over for line in _line_over_bars(one, category, shown)),
+        rules=tuple(replace(rule, axis="y") for rule in rules),
+        total_categories=len(keys),
     )
 
 
-def _cells(
-    rows: Sequence[Row], category: _Channel, value: _Channel, color: _Channel | None
-) -> dict[tuple[Any, Any], float]:
-    """Return one number for each category and colour; without an aggregate, the bars of one place are added up."""
-    found: dict[tuple[Any, Any], list[float]] = {}
-    for row in rows:
-        key = row.get(category.field)
-        name = row.get(color.field) if color else None
-        number = 1.0 if value.aggregate == "count" else _number(row.get(value.field))
-        if number is not None and _scalar(key) and (color is None or _scalar(name)):
-            found.setdefault((key, name), []).append(number)
-    return {place: _combined(numbers, value.aggregate) for place, numbers in found.items()}
+def _offset(unit: _Unit, name: str) -> _Channel | None:
+    return _channel(unit, name) if name in unit.encoding else None
 
 
-def _combined(numbers: Sequence[float], aggregate: str | None) -> float:
-    return _AGGREGATES.get(aggregate or "sum", math.fsum)(numbers)
+def _line_over_bars(unit: _Unit, category: _Channel, keys: Sequence[Key]) -> tuple[content.CategorySeries, ...]:
+    x, y, color = _channel(unit, "x"), _channel(unit, "y"), _color(unit)
+    if x.field != category.field or y.kind != "quantitative":
+        raise CannotShow("these layers are not drawn together")
+    cells = _cells(unit, x, y, color if isinstance(color, _Channel) else None)
+    return tuple(line if line.name is not None else replace(line, name=y.title) for line in _series(cells, keys, color))
 
 
-def _plot(
-    rows: Sequence[Row], x: _Channel, y: _Channel, color: _Channel | None, mark: Literal["line", "area", "point"]
-) -> content.Plot:
-    if y.kind != "quantitative" or x.aggregate or _by_value(x):
-        raise CannotShow("a line, area or point chart needs numbers on its y axis")
-    if y.aggregate or mark == "area":
-        points = [(key, name, number) for (key, name), number in _cells(rows, x, y, color).items()]
-    else:
-        points = [
-            (row.get(x.field), row.get(color.field) if color else None, number)
-            for row in rows
-            if (number := _number(row.get(y.field))) is not None and _scalar(row.get(x.field))
-        ]
-    position, labels = _positions(x, [key for key, _, _ in points])
-    placed = [(position[key], name, number) for key, name, number in points if key in position and _named(name, color)]
-    if not placed:
+# ---- lines, areas, points ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The points of one unit before they have a place on the x axis."""
+
+    mark: content.Mark
+    y: _Channel
+    color: _Channel | str | None
+    points: Sequence[tuple[Key, Key | None, float]]
+
+
+def _plot(units: Sequence[_Unit], rules: tuple[Rule, ...]) -> content.Plot:
+    x = _channel(units[0], "x")
+    layers = [_layer(unit, x) for unit in units]
+    position, labels = _positions(x, [key for layer in layers for key, _, _ in layer.points])
+    if x.kind not in ("quantitative", "temporal") and any(rule.axis == "x" for rule in rules):
+        raise CannotShow("a rule across names is not drawn")
+    series: list[content.Series] = []
+    for layer in layers:
+        known = {(one.name, one.points) for one in series}
+        found = _lines(layer, position, len(layers) > 1)
+        series += [one for one in found if one.mark != "point" or (one.name, one.points) not in known]
+    if not series:
         raise CannotShow("the chart has no data")
-    names = color.sorted(name for _, name, _ in placed) if color else [None]
-    if len(names) > _MAX_LINES:
-        raise CannotShow(f"{len(names)} series are too many for a terminal")
+    if len(series) > CHART_SERIES:
+        raise CannotShow(f"{len(series):,} series are too many; at most {CHART_SERIES} are drawn")
+    areas = [layer for layer in layers if layer.mark == "area"]
     return content.Plot(
-        mark=mark,
-        series=tuple(
-            content.Series(
-                None if name is None else _name(name),
-                tuple(sorted((at, number) for at, series, number in placed if series == name)),
-            )
-            for name in names
-        ),
+        series=tuple(series),
         x_labels=labels,
         x_title=x.title,
-        y_title=y.title,
-        from_zero=y.from_zero,
+        y_title=", ".join(dict.fromkeys(layer.y.title for layer in layers if layer.y.title)),
+        from_zero=any(layer.y.from_zero for layer in layers),
+        stacked=len(areas) == 1 and isinstance(areas[0].color, _Channel) and areas[0].y.stack not in (None, False),
+        rules=rules,
     )
 
 
-def _named(name: object, color: _Channel | None) -> bool:
-    return color is None or _scalar(name)
+def _layer(unit: _Unit, shared: _Channel) -> _Layer:
+    x, y, color = _channel(unit, "x"), _channel(unit, "y"), _color(unit)
+    if y.kind != "quantitative" or x.aggregate or x.by_value:
+        raise CannotShow("a line, area or point chart needs numbers on its y axis")
+    if x.kind != shared.kind:
+        raise CannotShow("these layers are not drawn together")
+    by_color = color if isinstance(color, _Channel) else None
+    mark = cast("content.Mark", unit.mark)
+    if y.aggregate or mark == "area":
+        cells = _cells(unit, x, y, by_color)
+        return _Layer(mark, y, color, [(key, name, number) for (key, name), number in cells.items()])
+    points = []
+    for row in unit.rows:
+        key, name, number = x.key(row), by_color.key(row) if by_color else None, y.number(row)
+        if key is not None and number is not None and (by_color is None or name is not None):
+            points.append((key, name, number))
+    return _Layer(mark, y, color, points)
 
 
-def _positions(x: _Channel, keys: Sequence[Any]) -> tuple[dict[Any, float], tuple[tuple[float, str], ...]]:
+def _lines(layer: _Layer, position: Mapping[Key, float], several: bool) -> list[content.Series]:
+    points: dict[Key | None, list[tuple[float, float]]] = {}
+    for key, name, number in layer.points:
+        if key in position:
+            points.setdefault(name, []).append((position[key], number))
+    color = layer.color
+    names = color.sorted(name for name in points if name is not None) if isinstance(color, _Channel) else [*points]
+    only = color if isinstance(color, str) else layer.y.title if several else None
+    return [
+        content.Series(only if name is None else _key_name(name), tuple(sorted(points[name])), layer.mark)
+        for name in names
+    ]
+
+
+def _positions(x: _Channel, keys: Sequence[Key]) -> tuple[dict[Key, float], tuple[tuple[float, str], ...]]:
     """Return the position of each value on the x axis, and the positions that have a name (none for plain numbers)."""
     if x.kind == "quantitative":
-        return {key: number for key in keys if (number := _number(key)) is not None}, ()
+        return {key: key for key in keys if not isinstance(key, str)}, ()
     if x.kind == "temporal":
         times = {key: time for key in keys if (time := seconds_of(key)) is not None}
-        names = sorted((time, name_of(key, time)) for key, time in times.items())
+        names = sorted({time: name_of(key, time) for key, time in times.items()}.items())
         if len(names) > 1 and all(_FIRST_OF_MONTH.fullmatch(name) for _, name in names):
             names = [(time, name[:7]) for time, name in names]
         return times, tuple(names)
     places = {key: float(i) for i, key in enumerate(x.sorted(keys))}
-    return places, tuple((place, _name(key)) for key, place in places.items())
+    return places, tuple((place, _key_name(key)) for key, place in places.items())
+
+
+# ---- rules, circles, grids ----
+
+
+def _rules(unit: _Unit, chart: _Unit) -> list[Rule]:
+    """Return the lines that a unit draws across the chart, which has the other axis or both."""
+    own = [name for name in ("x", "y") if name in unit.encoding and unit.encoding[name] != chart.encoding.get(name)]
+    if len(own) != 1:
+        raise CannotShow("a rule needs one place, on x or on y")
+    axis: Literal["x", "y"] = "x" if own[0] == "x" else "y"
+    place_of = seconds_of if axis == "x" and _channel(chart, "x").kind == "temporal" else _number
+    encoding = unit.encoding[axis]
+    label, channel = encoding.get("title"), None
+    if "datum" in encoding:
+        written: list[object] = [encoding["datum"]]
+    else:
+        channel = _channel(unit, axis)
+        written = [row.get(channel.field) for row in unit.rows]
+    places = [place for value in written if (place := place_of(value)) is not None]
+    if channel and channel.aggregate == "count":
+        places = [float(len(unit.rows))]
+    elif channel and channel.aggregate and places:
+        places = [float(_COMBINED[channel.aggregate](places))]
+    if not places:
+        raise CannotShow("a rule needs a number or a time")
+    label = channel.title or None if channel and channel.aggregate else label
+    return [Rule(axis, place, label) for place in dict.fromkeys(places)]
+
+
+def _pie(unit: _Unit) -> content.Pie:
+    value, color = _channel(unit, "theta"), _color(unit)
+    if {"x", "y"} & unit.encoding.keys() or value.kind != "quantitative" or not isinstance(color, _Channel):
+        raise CannotShow("a circle needs numbers in theta and names in color, and nothing else")
+    cells = _cells(unit, color, value, None)
+    (series,) = _series(cells, keys := color.sorted(key for key, _ in cells), None)
+    values = [number or 0.0 for number in series.values]
+    if min(values) < 0 or not total(values):
+        raise CannotShow("a circle needs values above zero")
+    if len(keys) > CHART_SERIES:
+        raise CannotShow(f"{len(keys):,} slices are too many; at most {CHART_SERIES} are drawn")
+    return content.Pie(tuple(zip(map(_key_name, keys), values, strict=True)), color.title, value.title, unit.hole)
+
+
+def _heat(unit: _Unit) -> content.Heat:
+    x, y = _channel(unit, "x"), _channel(unit, "y")
+    value = _channel(unit, "color")
+    if "quantitative" in (x.kind, y.kind) or x.aggregate or y.aggregate or value.kind != "quantitative":
+        raise CannotShow("a grid needs names on both axes and numbers in color")
+    cells = _cells(unit, x, value, y)
+    columns, rows = x.sorted(key for key, _ in cells), y.sorted(name for _, name in cells if name is not None)
+    if max(len(columns), len(rows)) > CATEGORIES:
+        raise CannotShow(
+            f"a grid of {len(columns):,} × {len(rows):,} cells is too large; at most {CATEGORIES} × {CATEGORIES} are drawn"
+        )
+    return content.Heat(
+        columns=tuple(map(_key_name, columns)),
+        rows=tuple(map(_key_name, rows)),
+        values=tuple(tuple(cells.get((column, row)) for column in columns) for row in rows),
+        x_title=x.title,
+        y_title=y.title,
+        value_title=value.title,
+    )

@@ -6,20 +6,23 @@ Pure functions from content to strings. Colours, signs and layout are the render
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from xmcp.render.view import content
-from xmcp.render.view.numerals import byte_size, quantity
-from xmcp.render.view.outline import outline
-from xmcp.render.view.payloads import is_number
-from xmcp.render.view.untrusted import label, revealed, visible
+from xmcp.render.view.limits import CELL, CHARACTERS, ITEMS
+from xmcp.render.view.numerals import byte_size, is_number, quantity
+from xmcp.render.view.outline import MAX_NODES, outline
+from xmcp.render.view.untrusted import is_blank, label, revealed, visible
 
 NOTHING: Final = "(nothing to show)"
 NO_DESCRIPTION: Final = "(no description)"
 NO_LINK: Final = "(link not shown)"
 NO_VALUE: Final = "–"
 """What stands for `null`."""
+NO_ROWS: Final = "(no rows)"
+NO_NAME: Final = "(no name)"
+HTML_IS_SOURCE: Final = "HTML is shown as source text, not interpreted"
 JSON_IS_CUT: Final = "the value is long; not all of it is shown"
 LEVELS: Final[Mapping[content.Level, str]] = {
     "info": "Info",
@@ -29,20 +32,59 @@ LEVELS: Final[Mapping[content.Level, str]] = {
 }
 """The name of each notification level."""
 
-_MAX_CELL: Final = 1000
-
+Item = TypeVar("Item")
 Direction: TypeAlias = Literal["up", "down"]
 _DIRECTIONS: Final[Mapping[str, Direction]] = {"+": "up", "-": "down", "−": "down"}
 
 
 def scalar(value: object) -> str | None:
-    """Return the text of one JSON value in a cell, cut at 1,000 characters; None for `null`."""
+    """Return the text of one JSON value in a cell, cut at `CELL` characters; None for `null`."""
     if value is None:
         return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
     words = value if isinstance(value, str) else outline(value, indent=None)[0]
-    if len(words) > _MAX_CELL:
-        words = f"{words[:_MAX_CELL]}… ({len(words) - _MAX_CELL} more characters)"
+    if len(words) > CELL:
+        words = f"{words[:CELL]}… ({len(words) - CELL} more characters)"
     return visible(words)
+
+
+def first_of(shown: int, total: int, what: str) -> str:
+    """Return the sentence about a part that is shown. `what` is the plural of its pieces."""
+    return f"first {shown:,} of {total:,} {what} shown"
+
+
+def beginning(text: str) -> tuple[str, str | None]:
+    """Return the first `CHARACTERS` characters of a text as they are, and a notice if there are more."""
+    if len(text) <= CHARACTERS:
+        return text, None
+    return text[:CHARACTERS], first_of(CHARACTERS, len(text), "characters")
+
+
+def first_items(items: Sequence[Item], what: str) -> tuple[Sequence[Item], str | None]:
+    """Return the first facts or metrics, and a notice if there are more. `what` is their plural."""
+    return items[:ITEMS], first_of(ITEMS, len(items), what) if len(items) > ITEMS else None
+
+
+def categories_missing(bars: content.Bars) -> str:
+    """Return the sentence about categories of a bar chart that are left out; empty if none are."""
+    shown = len(bars.categories)
+    return first_of(shown, bars.total_categories, "categories") if bars.total_categories > shown else ""
+
+
+def chart_description(chart: content.Chart) -> str:
+    """Return a chart in a few words, for one that its author did not describe."""
+    if isinstance(chart, content.Bars):
+        size, what, axes = len(chart.categories), "Bar chart", (chart.category_title, chart.value_title)
+    elif isinstance(chart, content.Plot):
+        size, axes = sum(len(series.points) for series in chart.series), (chart.x_title, chart.y_title)
+        what = {"line": "Line chart", "area": "Area chart", "point": "Scatter plot"}[chart.series[0].mark]
+    elif isinstance(chart, content.Pie):
+        size, what, axes = len(chart.slices), "Pie chart", (chart.category_title, chart.value_title)
+    else:
+        size, what, axes = len(chart.rows) * len(chart.columns), "Heat map", (chart.x_title, chart.y_title)
+    words = [f"{size:,} value{'' if size == 1 else 's'}", *(label(axis, 40) for axis in axes)]
+    return f"{what}: {', '.join(filter(None, words))}"
 
 
 def code_heading(code: content.Code) -> str:
@@ -50,10 +92,17 @@ def code_heading(code: content.Code) -> str:
     return label(_joined(code.filename, code.language), 80)
 
 
-def json_text(json: content.Json) -> tuple[str, str | None]:
-    """Return the value as indented JSON, and a notice if not all of it is there."""
-    text, cut = outline(json.value)
-    return text, JSON_IS_CUT if cut else None
+def message(notification: content.Notification) -> tuple[str, str | None]:
+    """Return the message with every hidden character revealed, and a notice if not all of it is there."""
+    text, notice = beginning(notification.message)
+    return revealed(text), notice
+
+
+def json_text(json: content.Json, nodes: int = MAX_NODES) -> tuple[str, str | None]:
+    """Return the value as indented JSON of about `nodes` values, and a notice if not all of it is there."""
+    text, cut = outline(json.value, nodes=nodes)
+    text, notice = beginning(text)
+    return text, notice or (JSON_IS_CUT if cut else None)
 
 
 def is_inline(image: content.Image) -> bool:
@@ -63,7 +112,7 @@ def is_inline(image: content.Image) -> bool:
 
 def image_description(image: content.Image) -> str | None:
     """Return the description of the picture; None if it has none."""
-    return revealed(image.alt) if image.alt else None
+    return None if image.alt is None or is_blank(image.alt) else revealed(beginning(image.alt)[0])
 
 
 def image_facts(image: content.Image) -> str:
@@ -76,7 +125,7 @@ def image_facts(image: content.Image) -> str:
 
 def file_name(file: content.File) -> str:
     """Return the name of a file, or words that say that it has none."""
-    return label(file.name or "(no name)")
+    return label(file.name or NO_NAME)
 
 
 def file_facts(file: content.File) -> str:

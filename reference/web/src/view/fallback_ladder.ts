@@ -1,0 +1,87 @@
+/**
+ * The fallback ladder: from an envelope to the `View` that is shown (spec section 3.6), as fallback_ladder.py.
+ *
+ * The payload in its own form if the type is known and the payload fits; else the `fallback` (at most the third), else
+ * `alt`, else a string payload as text, else the payload as JSON. A notice says that the type was not supported. No
+ * envelope, however broken, leads to an empty view.
+ */
+
+import { CannotShow, type Content, type Group, type View } from "./content.ts";
+import { isObject, member, type JsonObject } from "./json.ts";
+import { english } from "./numerals.ts";
+import { read } from "./payloads.ts";
+import { LIMITS } from "./tables.generated.ts";
+import { isBlank, label } from "./untrusted.ts";
+import { chartTitle, readChart } from "./vega_lite_charts.ts";
+
+/** Return what to show for `envelope`: a decoded display, possibly invalid, or any other value. */
+export function plan(envelope: unknown): View {
+  return planned(isObject(envelope) ? envelope : { payload: envelope }, 1);
+}
+
+function planned(envelope: JsonObject, depth: number): View {
+  const links = chain(envelope);
+  let title = words(envelope, "title");
+  let refusal: string | null = null;
+  for (const link of links) {
+    const kind = member(link, "type");
+    try {
+      const content = contentOf(link, depth);
+      title = words(link, "title") ?? title ?? (kind === "chart" ? chartTitle(member(link, "payload")) : null);
+      const notices = refusal === null ? [] : [`${refusal}; showing its fallback`];
+      return { content, renderedAs: String(kind), title, alt: words(link, "alt"), notices };
+    } catch (reason) {
+      if (!(reason instanceof CannotShow)) throw reason;
+      refusal ??= `unsupported display type ${quoted(kind)}: ${reason.message}`;
+    }
+  }
+  return { ...lastSteps(links), title, alt: null, notices: [refusal!] };
+}
+
+/** Return the envelope and the fallbacks below it. */
+function chain(envelope: JsonObject): readonly JsonObject[] {
+  const links = [envelope];
+  for (let below = member(envelope, "fallback"); isObject(below); below = member(below, "fallback")) {
+    if (links.length > LIMITS.FALLBACKS) break;
+    links.push(below);
+  }
+  return links;
+}
+
+function contentOf(envelope: JsonObject, depth: number): Content {
+  const [kind, payload] = [member(envelope, "type"), member(envelope, "payload")];
+  if (kind === "group") return group(payload, depth);
+  if (kind === "chart") return readChart(payload);
+  const content = read(typeof kind === "string" ? kind : "", payload);
+  return content.kind === "image" ? { ...content, alt: content.alt || words(envelope, "alt") } : content;
+}
+
+function group(payload: unknown, depth: number): Group {
+  if (depth > LIMITS.GROUP_DEPTH) throw new CannotShow(`groups are nested more than ${LIMITS.GROUP_DEPTH} deep`);
+  if (!Array.isArray(payload) || !payload.every(isObject)) throw new CannotShow("the payload is not a list of envelopes");
+  if (payload.length > LIMITS.GROUP_ITEMS) {
+    const count = english(payload.length);
+    throw new CannotShow(`a group has at most ${LIMITS.GROUP_ITEMS} displays, this one has ${count}`);
+  }
+  return { kind: "group", views: payload.map((item) => planned(item, depth + 1)) };
+}
+
+function lastSteps(links: readonly JsonObject[]): Pick<View, "content" | "renderedAs"> {
+  for (const [member, step] of [["alt", "alt"], ["payload", "text"]] as const) {
+    for (const link of links) {
+      const text = words(link, member);
+      if (text !== null) return { content: { kind: "text", text }, renderedAs: step };
+    }
+  }
+  const payload = member(links[0]!, "payload");
+  return { content: { kind: "json", value: payload === undefined ? links[0] : payload }, renderedAs: "json" };
+}
+
+function words(envelope: JsonObject, name: string): string | null {
+  const value = member(envelope, name);
+  return typeof value === "string" && !isBlank(value) ? value : null;
+}
+
+function quoted(kind: unknown): string {
+  return typeof kind === "string" ? `"${label(kind, 64)}"` : "(none)";
+}

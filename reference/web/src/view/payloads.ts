@@ -1,0 +1,175 @@
+/**
+ * From a payload to its content: one reader for each display type (spec section 3.2), as xmcp/render/view/payloads.py.
+ *
+ * A reader gets what has the shape that the schema gives for the type. Charts are read in vega_lite_charts.ts, groups in
+ * fallback_ladder.ts, because their members are envelopes.
+ */
+
+import { lengthOf } from "./code_points.ts";
+import { CannotShow, type Align, type Column, type Content, type Level, type Metric, type Table } from "./content.ts";
+import { entry, isObject, member, type JsonObject } from "./json.ts";
+import { byteSize, english } from "./numerals.ts";
+import { pictureSize } from "./picture_size.ts";
+import { fault } from "./shapes.ts";
+import { LIMITS, PAYLOADS } from "./tables.generated.ts";
+
+/**
+ * Return the content of a payload of one of the types in `READERS`.
+ *
+ * Throws CannotShow if the payload does not have the shape of this type, or is too large.
+ */
+export function read(kind: string, payload: unknown): Content {
+  const reader = entry(READERS, kind);
+  if (!reader) throw new CannotShow("this renderer does not know it");
+  if (fault(PAYLOADS, kind, payload) !== null) throw new CannotShow("the payload does not have the shape of this type");
+  return reader(payload);
+}
+
+type Row = readonly unknown[] | JsonObject;
+
+function table(payload: unknown): Content {
+  if (Array.isArray(payload)) {
+    const rows = payload as JsonObject[];
+    const keys = new Set<string>();
+    for (const row of rows) for (const key of Object.keys(row)) keys.add(key);
+    return grid(Array.from(keys, (key) => ({ key })), rows, {});
+  }
+  const written = payload as { columns: readonly (string | JsonObject)[]; rows: readonly Row[] };
+  const columns = written.columns.map((column) => (typeof column === "string" ? { key: column } : column));
+  for (const row of written.rows) {
+    if (Array.isArray(row)) while (columns.length < row.length) columns.push({ key: "" });
+  }
+  return grid(columns, written.rows, payload as JsonObject);
+}
+
+function grid(allColumns: readonly JsonObject[], written: readonly Row[], whole: JsonObject): Table {
+  const columns = allColumns.slice(0, LIMITS.TABLE_COLUMNS);
+  const keys = columns.map((column) => column["key"] as string);
+  const rows = written.map((row) => cells(row, keys));
+  return {
+    kind: "table",
+    columns: columns.map(
+      (column, at): Column => ({
+        title: titleOf(column),
+        align: (member(column, "align") as Align | undefined) ?? (allNumbers(rows, at) ? "right" : "left"),
+        grouped: member(column, "type") === "number",
+        header: member(whole, "row_header") === column["key"],
+      }),
+    ),
+    rows,
+    caption: (member(whole, "caption") as string | undefined) ?? null,
+    totalRows: (member(whole, "total_rows") as number | undefined) ?? null,
+    truncated: member(whole, "truncated") === true,
+    further: allColumns.slice(LIMITS.TABLE_COLUMNS).map(titleOf),
+  };
+}
+
+function titleOf(column: JsonObject): string {
+  return (member(column, "title") ?? column["key"]) as string;
+}
+
+function cells(row: Row, keys: readonly string[]): readonly unknown[] {
+  if (isObject(row)) return keys.map((key) => member(row, key) ?? null);
+  return row.length === keys.length ? row : keys.map((_, at) => row[at] ?? null);
+}
+
+function allNumbers(rows: readonly (readonly unknown[])[], at: number): boolean {
+  let found = false;
+  for (const row of rows) {
+    const value = row[at];
+    if (value === null) continue;
+    if (typeof value !== "number") return false;
+    found = true;
+  }
+  return found;
+}
+
+function image(payload: unknown): Content {
+  const written = (typeof payload === "string" ? { src: payload } : payload) as JsonObject & { src: string };
+  const [width, height] = [member(written, "width"), member(written, "height")];
+  if (written.src.startsWith("data:")) checkPicture(written.src);
+  return {
+    kind: "image",
+    src: written.src,
+    alt: text(written, "alt"),
+    mime: text(written, "mime"),
+    size: typeof width === "number" && typeof height === "number" ? [width, height] : null,
+  };
+}
+
+function checkPicture(src: string): void {
+  if (Math.floor((lengthOf(src) * 3) / 4) > LIMITS.INLINE_IMAGE) {
+    throw new CannotShow(`the picture is longer than ${byteSize(LIMITS.INLINE_IMAGE)}`);
+  }
+  const size = pictureSize(src);
+  if (size && Math.max(...size) > LIMITS.IMAGE_SIDE) {
+    const [across, down, most] = [...size, LIMITS.IMAGE_SIDE].map(english);
+    throw new CannotShow(`the picture has ${across} × ${down} pixels; at most ${most} × ${most} are shown`);
+  }
+}
+
+function text(written: JsonObject, name: string): string | null {
+  return (member(written, name) as string | undefined) ?? null;
+}
+
+function notification(payload: unknown): Content {
+  if (typeof payload === "string") return { kind: "notification", message: payload, level: "info" };
+  const written = payload as JsonObject & { message: string };
+  return { kind: "notification", message: written.message, level: (text(written, "level") ?? "info") as Level };
+}
+
+function code(payload: unknown): Content {
+  if (typeof payload === "string") return { kind: "code", source: payload, language: null, filename: null };
+  const written = payload as JsonObject & { code: string };
+  return { kind: "code", source: written.code, language: text(written, "language"), filename: text(written, "filename") };
+}
+
+function facts(payload: unknown): Content {
+  if (!Array.isArray(payload)) return { kind: "facts", items: Object.entries(payload as JsonObject) };
+  const written = payload as { label: string; value: unknown }[];
+  return { kind: "facts", items: written.map((fact) => [fact.label, fact.value]) };
+}
+
+function metrics(payload: unknown): Content {
+  const written = (Array.isArray(payload) ? payload : [payload]) as (JsonObject & { label: string; value: number | string })[];
+  const items = written.map(
+    (one): Metric => ({
+      label: one.label,
+      value: one.value,
+      unit: text(one, "unit"),
+      delta: (member(one, "delta") as number | string | undefined) ?? null,
+    }),
+  );
+  return { kind: "metrics", items };
+}
+
+function file(payload: unknown): Content {
+  const written = payload as JsonObject & { uri: string };
+  const size = (member(written, "size") as number | undefined) ?? null;
+  return { kind: "file", uri: written.uri, name: text(written, "name"), mime: text(written, "mime"), size };
+}
+
+function reference(payload: unknown): Content {
+  const written = payload as JsonObject & { type: string; bytes: number };
+  const note = text(written, "note");
+  const items: [string, unknown][] = [
+    ["type", written.type],
+    ["size", byteSize(written.bytes)],
+  ];
+  return { kind: "facts", items: note === null ? items : [...items, ["note", note]] };
+}
+
+const READERS: Readonly<Record<string, (payload: unknown) => Content>> = {
+  text: (payload) => ({ kind: "text", text: payload as string }),
+  markdown: (payload) => ({ kind: "markdown", source: payload as string }),
+  html: (payload) => ({ kind: "html", source: payload as string }),
+  json: (payload) => ({ kind: "json", value: payload }),
+  table,
+  image,
+  notification,
+  code,
+  facts,
+  metric: metrics,
+  file,
+  "x-xmcp-reference": reference,
+};
