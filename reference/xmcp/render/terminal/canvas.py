@@ -12,9 +12,8 @@ from typing import TypeAlias
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta") + (
-    *("bright_yellow", "bright_green", "bright_blue", "bright_red"),
-)
+_HUES = ("cyan", "magenta", "yellow", "green", "blue", "red")
+PALETTE = (*_HUES, *(f"bright_{hue}" for hue in _HUES))
 NARROWEST = 24
 """Cells; a narrower chart is unreadable."""
 
