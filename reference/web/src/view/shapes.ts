@@ -5,7 +5,7 @@
 
 import { compare, lengthOf } from "./code_points.ts";
 import { isObject, member, type JsonObject } from "./json.ts";
-import { english } from "./numerals.ts";
+import { count } from "./numerals.ts";
 import { label } from "./untrusted.ts";
 
 export interface Shape {
@@ -61,7 +61,7 @@ function faultOf(shapes: Shapes, shape: Shape, value: unknown): Fault | null {
 
 function faultOfItems(shapes: Shapes, shape: Shape, value: readonly unknown[]): Fault | null {
   if (shape.maxItems !== undefined && value.length > shape.maxItems) {
-    return { place: "", words: `has ${english(value.length)} items; at most ${english(shape.maxItems)} are drawn` };
+    return { place: "", words: `has ${count(value.length)} items; at most ${count(shape.maxItems)} are drawn` };
   }
   if (!shape.items) return null;
   for (let at = 0; at < value.length; at++) {

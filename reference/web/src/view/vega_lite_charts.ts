@@ -20,7 +20,7 @@ import {
   type Series,
 } from "./content.ts";
 import { isObject, member, type JsonObject } from "./json.ts";
-import { english, total } from "./numerals.ts";
+import { count, english, total } from "./numerals.ts";
 import { fault } from "./shapes.ts";
 import { BY_VALUE, CHART, LIMITS, MARKS } from "./tables.generated.ts";
 import { nameOf, secondsOf } from "./timestamps.ts";
@@ -97,8 +97,8 @@ function notTogether(): CannotShow {
   return new CannotShow("these layers are not drawn together");
 }
 
-function tooMany(count: number, what: string): CannotShow {
-  return new CannotShow(`${english(count)} ${what} are too many; at most ${LIMITS.CHART_SERIES} are drawn`);
+function tooMany(found: number, what: string): CannotShow {
+  return new CannotShow(`${count(found)} ${what} are too many; at most ${LIMITS.CHART_SERIES} are drawn`);
 }
 
 /** Return a member of an object whose shape was checked before. */
@@ -493,7 +493,7 @@ function heatOf(unit: Unit): Heat {
   const rows = sorted(y, namesOf(cells));
   const most = LIMITS.CATEGORIES;
   if (Math.max(columns.length, rows.length) > most) {
-    const size = `${english(columns.length)} × ${english(rows.length)}`;
+    const size = `${count(columns.length)} × ${count(rows.length)}`;
     throw new CannotShow(`a grid of ${size} cells is too large; at most ${most} × ${most} are drawn`);
   }
   const found = valuesByPlace(cells);

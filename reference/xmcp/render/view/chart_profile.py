@@ -132,10 +132,10 @@ SHAPES: Final[dict[str, Shape]] = {
         _NONE,
         _object(
             "format formatType grid labels ticks domain orient tickCount labelAngle labelFontSize labelColor "
-            "labelLimit labelOverlap labelPadding labelAlign labelBaseline labelFontWeight labelFlush labelBound "
-            "titleFontSize titleColor titleAngle titleAlign titlePadding titleFontWeight titleLimit titleOrient tickColor "
-            "tickSize tickMinStep domainColor gridColor gridOpacity gridWidth offset symbolType symbolSize direction columns "
-            "padding",
+            "labelLimit labelOverlap labelPadding labelAlign labelBaseline labelFontWeight labelFlush "
+            "labelBound titleFontSize titleColor titleAngle titleAlign titlePadding titleFontWeight "
+            "titleLimit titleOrient tickColor tickSize tickMinStep domainColor gridColor gridOpacity "
+            "gridWidth offset symbolType symbolSize direction columns padding",
             title=_TEXT_OR_NONE,
             values=_array({"type": ["string", "number", "boolean", "null"]}),
         ),
@@ -154,8 +154,8 @@ SHAPES: Final[dict[str, Shape]] = {
     "title": _either(
         {"type": ["string", "null"]},
         _object(
-            "subtitle anchor align angle baseline color dx dy font fontSize fontStyle fontWeight frame limit offset "
-            "orient subtitleColor subtitleFontSize subtitlePadding",
+            "subtitle anchor align angle baseline color dx dy font fontSize fontStyle fontWeight frame limit "
+            "offset orient subtitleColor subtitleFontSize subtitlePadding",
             text=_TEXT,
         ),
     ),
