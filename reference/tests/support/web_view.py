@@ -22,14 +22,14 @@ class WebView:
         self._process = process
 
     def ask(self, **request: Any) -> Any:
-        """Return the answer to one request."""
+        """Return the answer to one request; every number in it is a float, as in JavaScript."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         assert answer, "the program ended; what it wrote to standard error is above"
-        return json.loads(answer)
+        return json.loads(answer, parse_int=float)
 
 
 @contextmanager
