@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.hostile_envelopes import SAMPLES, envelopes, number_of_json
+from support.hostile_envelopes import SAMPLES, charts, envelopes, number_of_json
 from support.visible_words import as_json, visible_words
 from support.web_view import WebView, web_view
 
@@ -50,6 +50,13 @@ def is_index(name: str) -> bool:
 @settings(max_examples=300, deadline=None)
 @given(envelopes(number_of_json))
 def test_both_views_show_the_same_of_any_envelope(web: WebView, envelope: Any) -> None:
+    envelope = as_every_reader_gets_it(envelope)
+    assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
+
+
+@settings(max_examples=300, deadline=None)
+@given(charts(number_of_json))
+def test_both_views_show_the_same_of_any_chart(web: WebView, envelope: Any) -> None:
     envelope = as_every_reader_gets_it(envelope)
     assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
 

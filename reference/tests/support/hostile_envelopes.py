@@ -105,3 +105,54 @@ def _charts(number: Strategy, hostile: Strategy) -> Strategy:
 
 def _without(channel: Strategy, name: str) -> Strategy:
     return channel.map(lambda one: {key: value for key, value in one.items() if key != name})
+
+
+def charts(number: Strategy) -> Strategy:
+    """Return chart envelopes that are mostly drawn, with data that may have gaps."""
+    key = st.sampled_from([*"abcdef", 1, 2, 2.5, True, "é", "😀", "\u202e"]) | number
+    moment = st.sampled_from(["2026-01", "2026-02-01", "2025-12-31T23:00Z", "2026-03-01 01:02:03.5", 1.7e12, -1, "x"])
+    numbers = {"n": number | st.none(), "m": number}
+    row = st.fixed_dictionaries({"key": key, "time": moment, "k": key, **numbers}) | st.just({"n": 1})
+    title = {"title": text | st.none(), "axis": st.just({"title": "T", "grid": False}) | st.none()}
+    kind = st.sampled_from(["nominal", "ordinal"])
+    sort = st.sampled_from(["ascending", "descending", None, ["b", 2, True, None, "a"]])
+    by_value = sort | st.sampled_from(["y", "-y"])
+    named = st.fixed_dictionaries({"field": st.just("key"), "type": kind}, optional={"sort": by_value, **title})
+    placed = st.one_of(
+        st.fixed_dictionaries({"field": st.just("key"), "type": kind}, optional={"sort": sort, **title}),
+        st.fixed_dictionaries({"field": st.just("time"), "type": st.just("temporal")}, optional=title),
+        st.fixed_dictionaries({"field": st.just("m"), "type": st.just("quantitative")}, optional=title),
+    )
+    aggregate = st.sampled_from([None, "sum", "mean", "average", "median", "min", "max", "count"])
+    stack = st.sampled_from([True, "zero", None])
+    scale = st.sampled_from([{"zero": False}, {"zero": True}, {}, None])
+    options = {"aggregate": aggregate, "stack": stack, "scale": scale, **title}
+    amount = st.fixed_dictionaries({"field": st.just("n"), "type": st.just("quantitative")}, optional=options)
+    part = st.fixed_dictionaries({"field": st.just("k"), "type": kind}, optional={"sort": sort, "title": text})
+    parts = {"color": part, "xOffset": part.map(lambda one: {"field": one["field"]})}
+    series = {"color": part | st.fixed_dictionaries({"datum": key})}
+    bars = _encoded(st.just("bar"), st.fixed_dictionaries({"x": named, "y": amount}, optional=parts))
+    lying = _encoded(st.just("bar"), st.fixed_dictionaries({"x": amount, "y": named}, optional={"color": part}))
+    lines = _encoded(
+        st.sampled_from(["line", "area", "point"]), st.fixed_dictionaries({"x": placed, "y": amount}, optional=series)
+    )
+    ring = st.just({"type": "arc", "innerRadius": 40})
+    pies = _encoded(ring | st.just("arc"), st.fixed_dictionaries({"theta": amount, "color": part}))
+    grids = _encoded(st.just("rect"), st.fixed_dictionaries({"x": named, "y": part, "color": amount.map(_plain)}))
+    rule = st.fixed_dictionaries({"datum": number | moment}, optional={"title": text})
+    level = st.sampled_from([{"field": "m"}, {"field": "n", "aggregate": "mean"}, {"aggregate": "count"}])
+    rules = _encoded(st.just("rule"), st.fixed_dictionaries({"y": rule | level}) | st.fixed_dictionaries({"x": rule}))
+    units = st.one_of(bars, lying, lines, pies, grids)
+    layers = st.tuples(units, st.lists(rules | lines, max_size=2)).map(lambda drawn: {"layer": [drawn[0], *drawn[1]]})
+    data = st.lists(row, min_size=1, max_size=8).map(lambda rows: {"data": {"values": rows}})
+    specs = st.tuples(units | layers, data).map(lambda drawn: {**drawn[0], **drawn[1]})
+    return specs.map(lambda spec: {"type": "chart", "payload": spec, "alt": "words"})
+
+
+def _encoded(mark: Strategy, encoding: Strategy) -> Strategy:
+    return st.fixed_dictionaries({"mark": mark, "encoding": encoding})
+
+
+def _plain(channel: dict[str, Any]) -> dict[str, Any]:
+    """Return a channel of numbers as one of colours, which has no axis and no stack."""
+    return {name: value for name, value in channel.items() if name not in ("axis", "stack")}
