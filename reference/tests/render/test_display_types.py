@@ -118,7 +118,7 @@ def test_a_cut_without_a_count_is_said() -> None:
 
 
 def test_rows_beyond_the_screen_are_counted() -> None:
-    assert "note: 200 of 1,000 rows shown" in shown("table", [{"n": i} for i in range(1000)])
+    assert "note: first 200 of 1,000 rows shown" in shown("table", [{"n": i} for i in range(1000)])
 
 
 def test_columns_for_which_there_is_no_room_are_named() -> None:

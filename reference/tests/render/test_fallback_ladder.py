@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from support.hostile_envelopes import any_number, envelopes
 
 from xmcp.render import plan, to_text
 from xmcp_models import registry
@@ -157,72 +158,9 @@ def test_a_payload_is_drawn_as_its_type_exactly_if_the_schema_says_it_fits(
     assert (plan(envelope).rendered_as == envelope["type"] and not plan(envelope).notices) == schema.is_valid(envelope)
 
 
-# ---- hostile envelopes ----
-
-hostile_text = st.text(
-    st.characters(codec=None)
-    | st.sampled_from("\x00\x07\x1b\x9b\r\n\t\x7f[]:|#*`->_<>(){}\u202e\u2066\u200b\ud800 ab1"),
-    max_size=40,
-)
-hostile = st.recursive(
-    scalars | st.floats() | st.integers() | hostile_text,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(hostile_text, inner, max_size=4),
-    max_leaves=10,
-)
-fields = st.sampled_from(["a", "b", "c"])
-channels = st.fixed_dictionaries(
-    {"field": fields},
-    optional={
-        "type": st.sampled_from(["quantitative", "temporal", "ordinal", "nominal"]),
-        "aggregate": st.sampled_from(["sum", "count", "mean", "min", "median"]),
-        "sort": st.none() | st.sampled_from(["ascending", "descending", "-y", "x"]) | st.lists(hostile, max_size=3),
-        "title": hostile_text,
-        "scale": st.just({"zero": False}),
-    },
-)
-charts = st.fixed_dictionaries(
-    {
-        "mark": st.sampled_from(["bar", "line", "area", "point"]),
-        "data": st.fixed_dictionaries(
-            {"values": st.lists(st.dictionaries(fields, st.integers() | st.floats() | hostile), max_size=6)}
-        ),
-        "encoding": st.fixed_dictionaries({"x": channels, "y": channels}, optional={"color": channels}),
-    }
-)
-tables = st.fixed_dictionaries(
-    {
-        "columns": st.lists(
-            hostile_text | st.fixed_dictionaries({"key": hostile_text}, optional={"type": st.just("number")}),
-            max_size=4,
-        ),
-        "rows": st.lists(
-            st.lists(hostile, max_size=4) | st.dictionaries(hostile_text, hostile, max_size=3), max_size=4
-        ),
-    },
-    optional={"caption": hostile_text, "total_rows": st.integers(0), "row_header": hostile_text},
-)
-
-
-def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    words = {"title": hostile, "alt": hostile, "fallback": inner | hostile, "meta": hostile}
-    return st.one_of(
-        st.fixed_dictionaries({"type": st.just("chart"), "payload": charts}, optional=words),
-        st.fixed_dictionaries({"type": st.just("table"), "payload": tables}, optional=words),
-        st.fixed_dictionaries({"type": st.just("markdown"), "payload": hostile_text}, optional=words),
-        st.fixed_dictionaries({"type": st.just("group"), "payload": st.lists(inner, max_size=3)}, optional=words),
-        st.fixed_dictionaries(
-            {},
-            optional={"type": st.sampled_from(sorted(registry.DISPLAY_TYPES)) | hostile, "payload": hostile, **words},
-        ),
-    )
-
-
-envelopes = st.recursive(around(st.none()), around, max_leaves=4)
-
-
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
-@given(envelopes, st.integers(24, 130))
+@given(envelopes(any_number), st.integers(24, 130))
 def test_no_envelope_crashes_empties_or_moves_the_terminal(envelope: dict[str, Any], width: int) -> None:
     drawn = to_text(envelope, width)
     assert drawn.strip()

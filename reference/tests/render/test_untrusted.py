@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from xmcp.render import render, to_text
-from xmcp.render.view.untrusted import label, link, revealed, visible
+from xmcp.render.view.links import host_of, link
+from xmcp.render.view.untrusted import label, revealed, visible
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x1b\\x\x1b]8;;\x1b\\ \x9b2J \x07\x08\x00"
 CHART = {
@@ -93,10 +94,32 @@ def test_revealing_twice_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", ["https://example.com/a?b=c#d", "http://[::1]:80/x", "mailto:a@example.com", "HTTPS://X"]
+    "uri",
+    [
+        "https://example.com/a?b=c#d",
+        "http://[::1]:80/x",
+        "https://127.0.0.1:8080/x@y",
+        "mailto:a@example.com",
+        "https://xn--bcher-kva.example/ü",
+    ],
 )
 def test_a_web_or_mail_address_is_a_link(uri: str) -> None:
     assert link(uri) == uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "address", "host"),
+    [
+        ("HTTPS://X", "https://x", "x"),
+        ("https://Bücher.Example:80/Ü", "https://xn--bcher-kva.example:80/Ü", "xn--bcher-kva.example:80"),
+        ("https://аpple.com", "https://xn--pple-43d.com", "xn--pple-43d.com"),  # the first letter is Cyrillic
+        ("https://ⓖoogle。com?q", "https://google.com?q", "google.com"),
+        ("MAILTO:a@b.example?subject=x", "mailto:a@b.example?subject=x", "a@b.example"),
+    ],
+)
+def test_the_host_of_a_link_is_shown_as_it_is_opened(uri: str, address: str, host: str) -> None:
+    assert link(uri) == address
+    assert host_of(address) == host
 
 
 @pytest.mark.parametrize(
@@ -114,6 +137,18 @@ def test_a_web_or_mail_address_is_a_link(uri: str) -> None:
         "https://example.com/\u202egpj.exe",
         " https://example.com",
         "mailto://x",
+        "https://user:password@example.com",
+        "https://bank.example@evil.example",
+        "http\u017f://evil.example",
+        "https://0x7f.1",
+        "https://2130706433",
+        "https://127.0.0.1.",
+        "https://a..b",
+        "https://\u2100.com",
+        "https://exa%6dple.com",
+        "https://example.com:99999",
+        "https:example.com",
+        "https:/example.com",
         "",
     ],
 )

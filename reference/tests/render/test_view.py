@@ -43,19 +43,18 @@ def test_a_column_of_numbers_is_numeric_and_has_no_text_where_there_is_no_value(
 def test_the_rows_of_a_table_are_bounded_and_counted() -> None:
     table = read("table", [{"n": i} for i in range(1000)])
     assert len(columns_of(table)[0].cells) == 200
-    assert rows_missing(table) == "200 of 1,000 rows shown"
+    assert rows_missing(table) == "first 200 of 1,000 rows shown"
 
 
 def test_the_bars_of_a_chart_are_bounded_and_name_their_category_once() -> None:
-    shown, left_out = bars_of(
-        content.Bars(tuple("abcdefghij" * 4), (("s", (1.0,) * 40), ("t", (None,) + (2.0,) * 39)), "c", "v")
-    )
+    series = (content.CategorySeries("s", (1.0,) * 40), content.CategorySeries("t", (None,) + (2.0,) * 39))
+    shown, left_out = bars_of(content.Bars(tuple("abcdefghij" * 4), series, "c", "v"))
     assert shown[:3] == [Bar("a", "s", 0, 1.0), Bar("b", "s", 0, 1.0), Bar("", "t", 1, 2.0)]
     assert (len(shown), left_out) == (60, 19)
 
 
 def test_the_axes_of_a_plot_have_round_ticks() -> None:
-    plot = content.Plot("line", (content.Series(None, ((0.0, 3.0), (10.0, 17.0))),), (), "x", "y")
+    plot = content.Plot((content.Series(None, ((0.0, 3.0), (10.0, 17.0))),), (), "x", "y")
     axis, places = x_axis(plot)
     assert y_ticks(plot) == [0, 5, 10, 15, 20]
     assert (axis.low, axis.high) == (0, 10)

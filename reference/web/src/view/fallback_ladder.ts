@@ -8,7 +8,7 @@
 
 import { CannotShow, type Content, type Group, type View } from "./content.ts";
 import { isObject, member, type JsonObject } from "./json.ts";
-import { english } from "./numerals.ts";
+import { count } from "./numerals.ts";
 import { read } from "./payloads.ts";
 import { LIMITS } from "./tables.generated.ts";
 import { isBlank, label } from "./untrusted.ts";
@@ -60,8 +60,7 @@ function group(payload: unknown, depth: number): Group {
   if (depth > LIMITS.GROUP_DEPTH) throw new CannotShow(`groups are nested more than ${LIMITS.GROUP_DEPTH} deep`);
   if (!Array.isArray(payload) || !payload.every(isObject)) throw new CannotShow("the payload is not a list of envelopes");
   if (payload.length > LIMITS.GROUP_ITEMS) {
-    const count = english(payload.length);
-    throw new CannotShow(`a group has at most ${LIMITS.GROUP_ITEMS} displays, this one has ${count}`);
+    throw new CannotShow(`a group has at most ${LIMITS.GROUP_ITEMS} displays, this one has ${count(payload.length)}`);
   }
   return { kind: "group", views: payload.map((item) => planned(item, depth + 1)) };
 }

@@ -13,6 +13,11 @@ const BINARY_UNITS = ["B", "KiB", "MiB", "GiB"];
 /** Return a number with the digits that were sent, neither grouped nor rounded. */
 export const asSent = String;
 
+/** Return a whole number with its digits grouped: how many there are of something. */
+export function count(value: number | string): string {
+  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
 /** Return an amount: grouped in thousands, at most four decimals (two from 100 on), without trailing zeros. */
 export const english: Quantity = (value) => {
   if (!Number.isFinite(value)) return asSent(value);
@@ -22,7 +27,7 @@ export const english: Quantity = (value) => {
     return `${trimmed(digits!)}e${exponent}`;
   }
   const [whole, decimals] = value.toFixed(size < 100 ? 4 : 2).split(".");
-  return trimmed(`${whole!.replace(/\B(?=(?:\d{3})+$)/g, ",")}.${decimals}`);
+  return trimmed(`${count(whole!)}.${decimals}`);
 };
 
 /** Return the function that writes amounts in a locale (BCP 47), in as many digits as `english`. */

@@ -8,7 +8,7 @@
 import { lengthOf } from "./code_points.ts";
 import { CannotShow, type Align, type Column, type Content, type Level, type Metric, type Table } from "./content.ts";
 import { entry, isObject, member, type JsonObject } from "./json.ts";
-import { byteSize, english } from "./numerals.ts";
+import { byteSize, count } from "./numerals.ts";
 import { pictureSize } from "./picture_size.ts";
 import { fault } from "./shapes.ts";
 import { LIMITS, PAYLOADS } from "./tables.generated.ts";
@@ -103,7 +103,7 @@ function checkPicture(src: string): void {
   }
   const size = pictureSize(src);
   if (size && Math.max(...size) > LIMITS.IMAGE_SIDE) {
-    const [across, down, most] = [...size, LIMITS.IMAGE_SIDE].map(english);
+    const [across, down, most] = [...size, LIMITS.IMAGE_SIDE].map(count);
     throw new CannotShow(`the picture has ${across} × ${down} pixels; at most ${most} × ${most} are shown`);
   }
 }

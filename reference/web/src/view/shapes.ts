@@ -5,8 +5,8 @@
 
 import { compare, lengthOf } from "./code_points.ts";
 import { isObject, member, type JsonObject } from "./json.ts";
+import { count } from "./numerals.ts";
 import { label } from "./untrusted.ts";
-import { english } from "./numerals.ts";
 
 export interface Shape {
   readonly shape?: string;
@@ -30,71 +30,82 @@ export type Shapes = Readonly<Record<string, Shape>>;
 const PLACE = 80;
 const SCALAR: Shape = { type: ["string", "number", "boolean", "null"] };
 
-/** Return where `value` first differs from the shape `name` of `shapes`, in words; null if it has that shape. */
-export function fault(shapes: Shapes, name: string, value: unknown): string | null {
-  return faultOf(shapes, shapes[name]!, value, "");
+/** Where a value differs from a shape, and how; the place is written from its end, only when there is a fault. */
+interface Fault {
+  readonly place: string;
+  readonly words: string;
 }
 
-function faultOf(shapes: Shapes, shape: Shape, value: unknown, place: string): string | null {
-  if (shape.shape !== undefined) return faultOf(shapes, shapes[shape.shape]!, value, place);
+const NOT_DRAWN: Fault = { place: "", words: "is not drawn" };
+
+/** Return where `value` first differs from the shape `name` of `shapes`, in words; null if it has that shape. */
+export function fault(shapes: Shapes, name: string, value: unknown): string | null {
+  const found = faultOf(shapes, shapes[name]!, value);
+  return found && `${label(found.place.replace(/^\./, ""), PLACE) || "the specification"} ${found.words}`;
+}
+
+function faultOf(shapes: Shapes, shape: Shape, value: unknown): Fault | null {
+  if (shape.shape !== undefined) return faultOf(shapes, shapes[shape.shape]!, value);
   if (shape.anyOf) {
     const followed = shape.anyOf.map((branch) => (branch.shape === undefined ? branch : shapes[branch.shape]!));
     const branches = followed.filter((branch) => isOf(branch, value));
-    if (branches.length === 1) return faultOf(shapes, branches[0]!, value, place);
-    return branches.some((branch) => faultOf(shapes, branch, value, place) === null) ? null : notDrawn(place);
+    if (branches.length === 1) return faultOf(shapes, branches[0]!, value);
+    return branches.some((branch) => faultOf(shapes, branch, value) === null) ? null : NOT_DRAWN;
   }
-  if (!isOf(shape, value) || (shape.enum && !shape.enum.includes(value))) return notDrawn(place);
-  if (Array.isArray(value)) return faultOfItems(shapes, shape, value, place);
-  if (isObject(value)) return faultOfMembers(shapes, shape, value, place && `${place}.`);
-  if (typeof value === "number" ? isWithin(shape, value) : typeof value !== "string" || fits(shape, value)) return null;
-  return notDrawn(place);
+  if (!isOf(shape, value) || (shape.enum && !shape.enum.includes(value))) return NOT_DRAWN;
+  if (typeof value === "number") return isWithin(shape, value) ? null : NOT_DRAWN;
+  if (typeof value === "string") return fits(shape, value) ? null : NOT_DRAWN;
+  if (Array.isArray(value)) return faultOfItems(shapes, shape, value);
+  return isObject(value) ? faultOfMembers(shapes, shape, value) : null;
 }
 
-function faultOfItems(shapes: Shapes, shape: Shape, value: readonly unknown[], place: string): string | null {
+function faultOfItems(shapes: Shapes, shape: Shape, value: readonly unknown[]): Fault | null {
   if (shape.maxItems !== undefined && value.length > shape.maxItems) {
-    const [is, most] = [english(value.length), english(shape.maxItems)];
-    return `${label(place, PLACE)} has ${is} items; at most ${most} are drawn`;
+    return { place: "", words: `has ${count(value.length)} items; at most ${count(shape.maxItems)} are drawn` };
   }
   if (!shape.items) return null;
   for (let at = 0; at < value.length; at++) {
-    const found = faultOf(shapes, shape.items, value[at], `${place}[${at}]`);
-    if (found !== null) return found;
+    const found = faultOf(shapes, shape.items, value[at]);
+    if (found) return below(`[${at}]`, found);
   }
   return null;
 }
 
-function faultOfMembers(shapes: Shapes, shape: Shape, value: JsonObject, place: string): string | null {
+function faultOfMembers(shapes: Shapes, shape: Shape, value: JsonObject): Fault | null {
   for (const name of shape.required ?? []) {
-    if (member(value, name) === undefined) return `${label(place + name, PLACE)} is missing`;
+    if (member(value, name) === undefined) return { place: `.${name}`, words: "is missing" };
   }
-  const known = shape.properties ?? {};
-  const scalars = shape.scalars ?? [];
-  const listed: [string, Shape][] = [...Object.entries(known), ...scalars.map((name): [string, Shape] => [name, SCALAR])];
-  for (const [name, one] of listed) {
+  for (const name in shape.properties) {
     const written = member(value, name);
-    const found = written === undefined ? null : faultOf(shapes, one, written, place + name);
-    if (found !== null) return found;
+    const found = written === undefined ? null : faultOf(shapes, shape.properties[name]!, written);
+    if (found) return below(`.${name}`, found);
+  }
+  for (const name of shape.scalars ?? []) {
+    const written = member(value, name);
+    if (written !== undefined && faultOf(shapes, SCALAR, written)) return below(`.${name}`, NOT_DRAWN);
   }
   const others = shape.additionalProperties;
   if (others === true || (!others && !shape.properties)) return null;
-  const names = Object.keys(value).filter((name) => !Object.hasOwn(known, name) && !scalars.includes(name));
-  names.sort(compare);
-  if (!others) return names.length ? notDrawn(place + names[0]) : null;
+  const names = Object.keys(value).filter((name) => !isListed(shape, name)).sort(compare);
+  if (!others) return names.length ? below(`.${names[0]}`, NOT_DRAWN) : null;
   for (const name of names) {
-    const found = faultOf(shapes, others, value[name], place + name);
-    if (found !== null) return found;
+    const found = faultOf(shapes, others, value[name]);
+    if (found) return below(`.${name}`, found);
   }
   return null;
 }
 
-function notDrawn(place: string): string {
-  return `${label(place, PLACE) || "the specification"} is not drawn`;
+function below(part: string, found: Fault): Fault {
+  return { place: part + found.place, words: found.words };
+}
+
+function isListed(shape: Shape, name: string): boolean {
+  return Object.hasOwn(shape.properties ?? {}, name) || (shape.scalars ?? []).includes(name);
 }
 
 function isOf(shape: Shape, value: unknown): boolean {
   if (shape.type === undefined) return true;
-  const types = typeof shape.type === "string" ? [shape.type] : shape.type;
-  return types.some((type) => isOfType(type, value));
+  return typeof shape.type === "string" ? isOfType(shape.type, value) : shape.type.some((type) => isOfType(type, value));
 }
 
 function isOfType(type: string, value: unknown): boolean {

@@ -6,7 +6,7 @@
  */
 
 import type { Align, Column, Table } from "./content.ts";
-import { asSent, english, type Quantity } from "./numerals.ts";
+import { asSent, count, english, type Quantity } from "./numerals.ts";
 import { label } from "./untrusted.ts";
 import { firstOf, scalar } from "./wording.ts";
 
@@ -63,7 +63,7 @@ export function rowsMissing(table: Table, mostRows = MAX_ROWS): string {
   const shown = Math.min(table.rows.length, mostRows);
   const total = Math.max(table.totalRows ?? 0, table.rows.length);
   if (shown < table.rows.length) return firstOf(shown, total, "rows");
-  if (total > shown) return `${english(shown)} of ${english(total)} rows shown`;
+  if (total > shown) return `${count(shown)} of ${count(total)} rows shown`;
   return table.truncated ? "the server cut this table; there are more rows" : "";
 }
 
@@ -72,6 +72,6 @@ export function columnsMissing(table: Table, shown: number): string {
   const titles = [...table.columns.slice(shown).map((column) => column.title), ...table.further];
   if (!titles.length) return "";
   const named = titles.slice(0, 12).map((title) => label(title, 40) || "(unnamed)");
-  const more = titles.length > 12 ? ` and ${english(titles.length - 12)} more` : "";
-  return `no room for ${english(titles.length)} more column${titles.length > 1 ? "s" : ""}: ${named.join(", ")}${more}`;
+  const more = titles.length > 12 ? ` and ${count(titles.length - 12)} more` : "";
+  return `no room for ${count(titles.length)} more column${titles.length > 1 ? "s" : ""}: ${named.join(", ")}${more}`;
 }

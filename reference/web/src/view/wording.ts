@@ -8,7 +8,7 @@
 
 import { first, lengthOf } from "./code_points.ts";
 import type { Bars, Chart, Code, File, Image, Json, Metric, Notification } from "./content.ts";
-import { byteSize, english, total, type Quantity } from "./numerals.ts";
+import { byteSize, count, english, total, type Quantity } from "./numerals.ts";
 import { outline } from "./outline.ts";
 import { LIMITS, WORDS } from "./tables.generated.ts";
 import { isBlank, label, revealed, visible } from "./untrusted.ts";
@@ -33,7 +33,7 @@ export function scalar(value: unknown): string | null {
 
 /** Return the sentence about a part that is shown. `what` is the plural of its pieces. */
 export function firstOf(shown: number, total: number, what: string): string {
-  return `first ${english(shown)} of ${english(total)} ${what} shown`;
+  return `first ${count(shown)} of ${count(total)} ${what} shown`;
 }
 
 /** Return the first characters of a text as they are, and a notice if there are more. */
@@ -57,7 +57,7 @@ export function categoriesMissing(bars: Bars): string {
 /** Return a chart in a few words, for one that its author did not describe. */
 export function chartDescription(chart: Chart): string {
   const [what, size, ...axes] = describe(chart);
-  const words = [`${english(size)} value${size === 1 ? "" : "s"}`, ...axes.map((axis) => label(axis, 40))];
+  const words = [`${count(size)} value${size === 1 ? "" : "s"}`, ...axes.map((axis) => label(axis, 40))];
   return `${what}: ${words.filter(Boolean).join(", ")}`;
 }
 

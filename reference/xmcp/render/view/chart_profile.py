@@ -36,7 +36,7 @@ _NUMBER: Final = {"type": "number"}
 _LENGTH: Final = {"type": "number", "maximum": CHART_SIDE}
 
 
-def _object(scalars: str = "", **members: Any) -> dict[str, Any]:
+def _object(scalars: str, **members: Any) -> dict[str, Any]:
     return {"type": "object", "properties": members, "scalars": scalars.split()}
 
 
@@ -73,7 +73,7 @@ _DATUM: Final = {"type": ["string", "number"]}
 _UNIT: Final = {
     "mark": _named("mark"),
     "encoding": _named("encoding"),
-    "data": _object(values=_named("rows"), name=_TEXT),
+    "data": _object("", values=_named("rows"), name=_TEXT),
     "title": _named("title"),
     "name": _TEXT,
     "description": _TEXT,
@@ -85,7 +85,7 @@ SHAPES: Final[dict[str, Shape]] = {
         **{"$schema": _TEXT},
         **_UNIT,
         datasets={"type": "object", "additionalProperties": _named("rows")},
-        layer=_array({**_object(**_UNIT), "required": ["mark"]}, CHART_LAYERS),
+        layer=_array({**_object("", **_UNIT), "required": ["mark"]}, CHART_LAYERS),
         width=_named("length"),
         height=_named("length"),
         padding=_LENGTH,
@@ -95,29 +95,32 @@ SHAPES: Final[dict[str, Shape]] = {
         {"type": "string", "enum": list(MARKS)},
         {
             **_object(
-                "filled opacity fillOpacity strokeOpacity color fill stroke strokeWidth strokeCap strokeJoin interpolate "
-                "tension size shape orient innerRadius outerRadius padAngle cornerRadius cornerRadiusEnd binSpacing "
-                "cornerRadiusTopLeft cornerRadiusTopRight cornerRadiusBottomLeft cornerRadiusBottomRight width height clip",
+                "filled opacity fillOpacity strokeOpacity color fill stroke strokeWidth strokeCap strokeJoin "
+                "interpolate tension size shape orient innerRadius outerRadius padAngle cornerRadius "
+                "cornerRadiusEnd binSpacing cornerRadiusTopLeft cornerRadiusTopRight cornerRadiusBottomLeft "
+                "cornerRadiusBottomRight width height clip",
                 type=_one_of(*MARKS),
                 point=_either(_FLAG, {"type": "string"}, _object("filled size color opacity")),
                 line=_either(_FLAG, _object("color strokeWidth opacity")),
-                tooltip=_either(_FLAG, _NONE, _object(content=_one_of("data", "encoding"))),
+                tooltip=_either(_FLAG, _NONE, _object("", content=_one_of("data", "encoding"))),
                 strokeDash=_array(_NUMBER),
             ),
             "required": ["type"],
         },
     ),
     "encoding": _object(
+        "",
         x=_named("position"),
         y=_named("position"),
         theta=_named("position"),
         color=_either(_NONE, _object("value", **_FIELD, legend=_named("guide"), scale=_named("scale"), datum=_DATUM)),
-        xOffset=_object(**_FIELD, scale=_named("scale")),
-        yOffset=_object(**_FIELD, scale=_named("scale")),
+        xOffset=_object("", **_FIELD, scale=_named("scale")),
+        yOffset=_object("", **_FIELD, scale=_named("scale")),
         tooltip=_either(_NONE, _named("hint"), _array(_named("hint"))),
         **dict.fromkeys(("opacity", "size", "shape", "strokeWidth", "strokeDash"), _object("value")),
     ),
     "position": _object(
+        "",
         **_FIELD,
         axis=_named("guide"),
         scale=_named("scale"),
@@ -128,10 +131,11 @@ SHAPES: Final[dict[str, Shape]] = {
     "guide": _either(
         _NONE,
         _object(
-            "format formatType grid labels ticks domain orient tickCount labelAngle labelFontSize labelColor labelLimit "
-            "labelOverlap labelPadding labelAlign labelBaseline labelFontWeight labelFlush labelBound titleFontSize "
-            "titleColor titleAngle titleAlign titlePadding titleFontWeight titleLimit titleOrient tickColor tickSize "
-            "tickMinStep domainColor gridColor gridOpacity gridWidth offset symbolType symbolSize direction columns padding",
+            "format formatType grid labels ticks domain orient tickCount labelAngle labelFontSize labelColor "
+            "labelLimit labelOverlap labelPadding labelAlign labelBaseline labelFontWeight labelFlush "
+            "labelBound titleFontSize titleColor titleAngle titleAlign titlePadding titleFontWeight "
+            "titleLimit titleOrient tickColor tickSize tickMinStep domainColor gridColor gridOpacity "
+            "gridWidth offset symbolType symbolSize direction columns padding",
             title=_TEXT_OR_NONE,
             values=_array({"type": ["string", "number", "boolean", "null"]}),
         ),
@@ -150,11 +154,11 @@ SHAPES: Final[dict[str, Shape]] = {
     "title": _either(
         {"type": ["string", "null"]},
         _object(
-            "subtitle anchor align angle baseline color dx dy font fontSize fontStyle fontWeight frame limit offset orient "
-            "subtitleColor subtitleFontSize subtitlePadding",
+            "subtitle anchor align angle baseline color dx dy font fontSize fontStyle fontWeight frame limit "
+            "offset orient subtitleColor subtitleFontSize subtitlePadding",
             text=_TEXT,
         ),
     ),
-    "length": _either(_LENGTH, {"type": "string", "enum": ["container"]}, _object(step=_LENGTH)),
+    "length": _either(_LENGTH, {"type": "string", "enum": ["container"]}, _object("", step=_LENGTH)),
 }
 """The shapes of a specification that is drawn, by name; the whole is `chart`."""

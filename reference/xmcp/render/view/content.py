@@ -98,8 +98,8 @@ class Rule:
 class Bars:
     """A bar chart. Bars of one category stand on top of each other, or side by side if `grouped`.
 
-    The categories run downwards if `horizontal`. `lines` are drawn over the bars. `rules` cross the axis of values ("y").
-    `total_categories` counts those that were left out as well.
+    The categories run downwards if `horizontal`. `lines` are drawn over the bars. `rules` cross the axis of values
+    ("y"). `total_categories` counts those that were left out as well.
     """
 
     categories: tuple[str, ...]
@@ -126,8 +126,8 @@ class Series:
 class Plot:
     """A chart of lines, areas and points.
 
-    `x_labels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values begins
-    at zero if `from_zero`.
+    `x_labels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values
+    begins at zero if `from_zero`.
     """
 
     series: tuple[Series, ...]
@@ -151,7 +151,7 @@ class Pie:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A grid of coloured cells: a row of `values` for each of `rows`, in it one number or None for each of `columns`."""
+    """A grid of coloured cells: for each of `rows` a row of `values`, in it a number or None for each of `columns`."""
 
     columns: tuple[str, ...]
     rows: tuple[str, ...]
@@ -231,8 +231,8 @@ class View:
     """What is shown for one envelope.
 
     `rendered_as` is the display type whose content is shown, or the step of the fallback ladder: `alt`, `text`, `json`.
-    `notices` are sentences of the renderer about the display, such as why its type is not shown. `alt` describes a content
-    that is a picture to someone who cannot see it.
+    `notices` are sentences of the renderer about the display, such as why its type is not shown. `alt` describes a
+    content that is a picture to someone who cannot see it.
     """
 
     content: Content

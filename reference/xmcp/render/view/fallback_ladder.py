@@ -21,9 +21,9 @@ from xmcp.render.view.vega_lite_charts import chart_title, read_chart
 Envelope: TypeAlias = Mapping[str, Any]
 
 
-def plan(envelope: Envelope) -> View:
-    """Return what to show for `envelope`: a decoded display, possibly invalid."""
-    return _plan(envelope, depth=1)
+def plan(envelope: object) -> View:
+    """Return what to show for `envelope`: a decoded display, possibly invalid, or any other value."""
+    return _plan(envelope if isinstance(envelope, Mapping) else {"payload": envelope}, depth=1)
 
 
 def _plan(envelope: Envelope, depth: int) -> View:
@@ -73,7 +73,7 @@ def _group(payload: object, depth: int) -> content.Group:
     if not isinstance(payload, list) or not all(isinstance(item, Mapping) for item in payload):
         raise CannotShow("the payload is not a list of envelopes")
     if len(payload) > GROUP_ITEMS:
-        raise CannotShow(f"a group has at most {GROUP_ITEMS} displays, this one has {len(payload)}")
+        raise CannotShow(f"a group has at most {GROUP_ITEMS} displays, this one has {len(payload):,}")
     return content.Group(tuple(_plan(item, depth + 1) for item in payload))
 
 

@@ -1,7 +1,7 @@
 """How much of a display is read and drawn.
 
-Beyond the first group of limits a display goes down the fallback ladder, in every renderer alike. Of what is longer than
-the second group allows the beginning is shown, and a notice says how much that is.
+Beyond the first group of limits a display goes down the fallback ladder, in every renderer alike. Of what is longer
+than the second group allows the beginning is shown, and a notice says how much that is.
 """
 
 from __future__ import annotations

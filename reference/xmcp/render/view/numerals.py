@@ -74,7 +74,7 @@ def trimmed(digits: str) -> str:
 
 
 def total(values: Iterable[float]) -> float:
-    """Return the sum, added from left to right without compensation, so that every renderer gets the same last digit."""
+    """Return the sum, added from left to right, so that every renderer gets the same last digit."""
     found = 0.0
     for value in values:
         found += value

@@ -22,7 +22,7 @@ def _shapes() -> Iterator[tuple[str, Shape]]:
 
 
 def _shape(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without prose and references; its objects can have more members, and envelopes are just objects."""
+    """Return a schema without prose and references; its objects are open, and its envelopes are just objects."""
     if reference := schema.get("$ref"):
         return (
             {"type": "object"} if reference == "#" else _shape(definitions[reference.rpartition("/")[2]], definitions)

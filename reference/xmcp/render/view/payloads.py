@@ -1,7 +1,7 @@
 """From a payload to its content: one reader for each display type (spec section 3.2).
 
-The schema stays the only definition of a valid payload: a reader gets what has the shape of payload_shapes.py. Charts are
-read in vega_lite_charts.py, groups in fallback_ladder.py, because their members are envelopes.
+The schema stays the only definition of a valid payload: a reader gets what has the shape of payload_shapes.py. Charts
+are read in vega_lite_charts.py, groups in fallback_ladder.py, because their members are envelopes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _cells(row: list[Any] | dict[str, Any], keys: Sequence[str]) -> list[Any]:
 
 
 def _image(payload: Any) -> content.Content:
-    image = {"src": payload} if isinstance(payload, str) else payload
+    image: Mapping[str, Any] = {"src": payload} if isinstance(payload, str) else payload
     src, width, height = image["src"], image.get("width"), image.get("height")
     if src.startswith("data:"):
         if len(src) * 3 // 4 > INLINE_IMAGE:

@@ -66,7 +66,7 @@ def rows_missing(table: content.Table, most_rows: int = MAX_ROWS) -> str:
 
 
 def columns_missing(table: content.Table, shown: int) -> str:
-    """Return the sentence about columns beyond the first `shown`, for which there is no room; empty if there are none."""
+    """Return the sentence about columns beyond the first `shown`, which have no room; empty if there are none."""
     titles = [*(column.title for column in table.columns[shown:]), *table.further]
     if not titles:
         return ""

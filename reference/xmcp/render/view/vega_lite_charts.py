@@ -438,9 +438,8 @@ def _heat(unit: _Unit) -> content.Heat:
     cells = _cells(unit, x, value, y)
     columns, rows = x.sorted(key for key, _ in cells), y.sorted(name for _, name in cells if name is not None)
     if max(len(columns), len(rows)) > CATEGORIES:
-        raise CannotShow(
-            f"a grid of {len(columns):,} × {len(rows):,} cells is too large; at most {CATEGORIES} × {CATEGORIES} are drawn"
-        )
+        size = f"{len(columns):,} × {len(rows):,}"
+        raise CannotShow(f"a grid of {size} cells is too large; at most {CATEGORIES} × {CATEGORIES} are drawn")
     return content.Heat(
         columns=tuple(map(_key_name, columns)),
         rows=tuple(map(_key_name, rows)),
