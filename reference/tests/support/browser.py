@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,9 +32,10 @@ class Page:
         self._connection = connection
         self._session: dict[str, str] = {}
         self._last = 0
+        self._seen: deque[dict[str, Any]] = deque(maxlen=10_000)
 
     async def command(self, method: str, **params: Any) -> dict[str, Any]:
-        """Return the answer to a command of the DevTools protocol; events in between are dropped."""
+        """Return the answer to a command of the DevTools protocol; `seen` has the events in between."""
         self._last += 1
         await self._connection.send(json.dumps({"id": self._last, "method": method, "params": params, **self._session}))
         while True:
@@ -41,6 +44,24 @@ class Page:
                 if "error" in answer:
                     raise RefusedCommand(method, answer["error"])
                 return dict(answer["result"])
+            if "method" in answer:
+                self._seen.append(answer)
+
+    async def watch(self, *domains: str) -> None:
+        """Have the browser tell the events of these domains, such as `Network`."""
+        for domain in domains:
+            await self.command(f"{domain}.enable")
+
+    def seen(self, method: str) -> list[dict[str, Any]]:
+        """Return the events of this name, of the last 10,000 that the browser told."""
+        return [event for event in self._seen if event["method"] == method]
+
+    async def picture(self, path: Path) -> None:
+        """Write a picture of the whole page, a PNG."""
+        size = (await self.command("Page.getLayoutMetrics"))["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 8000), "scale": 1}
+        shot = await self.command("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(shot["data"]))
 
     async def attach(self) -> None:
         """Open the page; commands go to it from now on."""

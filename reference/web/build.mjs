@@ -1,0 +1,59 @@
+// Builds the files that the wheel ships: `node build.mjs`, or `node build.mjs --out FOLDER`. The same sources and
+// packages give the same bytes. `node build.mjs --package` builds what `npm pack` packs, into dist/.
+import { execFileSync } from "node:child_process"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { build, transform } from "esbuild"
+import { markdownIt } from "./markdown_it.mjs"
+
+const here = dirname(fileURLToPath(import.meta.url))
+const target = "es2022"
+
+const minifiedCss = {
+  name: "minified CSS as a string",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true, target })
+      return { contents: code.trim(), loader: "text" }
+    })
+  },
+}
+
+function bundle(entry, outfile) {
+  return build({
+    absWorkingDir: here,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target,
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "warning",
+    plugins: [markdownIt(here), minifiedCss],
+  })
+}
+
+function notices() {
+  const { version } = JSON.parse(readFileSync(join(here, "node_modules/markdown-it/package.json"), "utf8"))
+  const licence = readFileSync(join(here, "node_modules/markdown-it/LICENSE"), "utf8").trim()
+  return `xmcp_display.js contains parts of markdown-it ${version}:\n\n${licence}\n`
+}
+
+function option(name) {
+  const at = process.argv.indexOf(name)
+  return at < 0 ? undefined : process.argv[at + 1]
+}
+
+const forNpm = process.argv.includes("--package")
+const out = forNpm ? join(here, "dist") : (option("--out") ?? join(here, "..", "xmcp", "render", "web"))
+mkdirSync(out, { recursive: true })
+await bundle("src/element/index.ts", join(out, "xmcp_display.js"))
+writeFileSync(join(forNpm ? here : out, "THIRD_PARTY_NOTICES"), notices())
+if (forNpm) {
+  const tsc = join(here, "node_modules", "typescript", "bin", "tsc")
+  const declarations = ["--noEmit", "false", "--emitDeclarationOnly", "--declaration", "--outDir", join(out, "types")]
+  execFileSync(process.execPath, [tsc, "-p", here, ...declarations], { stdio: "inherit" })
+}
