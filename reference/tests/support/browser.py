@@ -69,6 +69,19 @@ class Page:
         attached = await self.command("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._session = {"sessionId": attached["sessionId"]}
 
+    async def frame(self, url: str) -> Page:
+        """Return the page in a frame with this URL; the browser runs a frame with a sandbox in another process."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                found = (await self.command("Target.getTargets"))["targetInfos"]
+                if frames := [one["targetId"] for one in found if one["type"] == "iframe" and one["url"] == url]:
+                    break
+                await asyncio.sleep(0.02)
+        attached = await self.command("Target.attachToTarget", targetId=frames[0], flatten=True)
+        frame = Page(self._connection)
+        frame._session = {"sessionId": attached["sessionId"]}
+        return frame
+
     async def show(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load a page, also where only the fragment of the URL is new."""
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
