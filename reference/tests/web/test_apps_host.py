@@ -273,7 +273,8 @@ async def test_a_message_from_another_window_than_the_host_is_ignored(host: Host
     for message in requests:
         await host.page.value(f"{inner}.postMessage({json.dumps(message)}, '*')")
         await host.view.value(f"window.postMessage({json.dumps(message)}, '*')")
-    await host.page.value("host.ping()")
+    await host.page.value(f"host.say({json.dumps({'jsonrpc': '2.0', 'id': 'ours', 'method': 'ping'})})")
+    await host.page.until("host.wire.some(({ id }) => id === 'ours')")
     assert "a lie" not in await host.view.value(TEXT)
     assert not [message for message in await host.sent() if message.get("id") == "forged"]
 

@@ -4,7 +4,7 @@ import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/
 const frame = document.createElement("iframe");
 frame.style.cssText = "width: 100%; height: 0; border: 0";
 
-/** Every message that came out of the frame, as it was sent. */
+/** Every message of the view, as it came out of the frame. */
 const wire = [];
 /** What the view asked this host for, and how large it said that it is. */
 const links = [];
@@ -17,7 +17,7 @@ let bridge;
 /** Puts the view into a frame, behind the proxy, and waits until it has shaken hands. */
 async function start(proxy, html, capabilities, hostContext) {
   window.addEventListener("message", ({ source, data }) => {
-    if (source === frame.contentWindow) wire.push(data);
+    if (source === frame.contentWindow && !data.method?.startsWith("ui/notifications/sandbox-")) wire.push(data);
   });
   bridge = new AppBridge(null, { name: "test-host", version: "1" }, capabilities, { hostContext });
   bridge.onopenlink = async ({ url }) => (links.push(url), {});
@@ -53,7 +53,6 @@ window.host = {
   sizes,
   cancel: () => bridge.sendToolCancelled({ reason: "the person stopped it" }),
   context: (change) => bridge.sendHostContextChange(change),
-  ping: () => bridge.ping(),
-  ask: (message) => frame.contentWindow.postMessage(message, "*"),
+  say: (message) => frame.contentWindow.postMessage(message, "*"),
   teardown: () => bridge.teardownResource({}),
 };
