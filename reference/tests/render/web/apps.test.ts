@@ -1,10 +1,10 @@
 // The parts of the view for hosts of MCP Apps that need no page; `test_apps_parts.py` runs this file in Node.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { partsOf } from "../../web/src/apps/document.ts";
-import { HostConnection, type View } from "../../web/src/apps/host.ts";
-import { afterChange, type HostContext, NO_CONTEXT } from "../../web/src/apps/host_context.ts";
-import { shownResult } from "../../web/src/apps/shown_result.ts";
+import { partsOf } from "../../../web/src/apps/document.ts";
+import { HostConnection, type View } from "../../../web/src/apps/host.ts";
+import { afterChange, type HostContext, NO_CONTEXT } from "../../../web/src/apps/host_context.ts";
+import { shownResult } from "../../../web/src/apps/shown_result.ts";
 
 const DISPLAY = "io.github.xmcp-spec/display";
 const ERROR = "io.github.xmcp-spec/error";
