@@ -9,6 +9,7 @@ import { markdownIt } from "./markdown_it.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const target = "es2022"
+const { version: ownVersion } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
 
 const minifiedCss = {
   name: "minified CSS as a string",
@@ -20,11 +21,12 @@ const minifiedCss = {
   },
 }
 
-function bundle(entry, outfile) {
-  return build({
+async function bundle(entry) {
+  const { outputFiles } = await build({
     absWorkingDir: here,
     entryPoints: [entry],
-    outfile,
+    write: false,
+    define: { XMCP_VERSION: JSON.stringify(ownVersion) },
     bundle: true,
     minify: true,
     format: "esm",
@@ -34,12 +36,20 @@ function bundle(entry, outfile) {
     logLevel: "warning",
     plugins: [markdownIt(here), minifiedCss],
   })
+  return outputFiles[0].text
+}
+
+// The view for hosts of MCP Apps is one file: its script stands in the page, and nothing in it can end the element there.
+async function appsPage() {
+  const script = await bundle("src/apps/view.ts")
+  const inert = script.trim().replaceAll("</script", "\\x3c/script").replaceAll("<!--", "\\x3c!--")
+  return readFileSync(join(here, "src", "apps", "page.html"), "utf8").replace("/* the script */", () => inert)
 }
 
 function notices() {
   const { version } = JSON.parse(readFileSync(join(here, "node_modules/markdown-it/package.json"), "utf8"))
   const licence = readFileSync(join(here, "node_modules/markdown-it/LICENSE"), "utf8").trim()
-  return `xmcp_display.js contains parts of markdown-it ${version}:\n\n${licence}\n`
+  return `xmcp_display.js and mcp_app.html contain parts of markdown-it ${version}:\n\n${licence}\n`
 }
 
 function option(name) {
@@ -50,7 +60,8 @@ function option(name) {
 const forNpm = process.argv.includes("--package")
 const out = forNpm ? join(here, "dist") : (option("--out") ?? join(here, "..", "xmcp", "render", "web"))
 mkdirSync(out, { recursive: true })
-await bundle("src/element/index.ts", join(out, "xmcp_display.js"))
+writeFileSync(join(out, "xmcp_display.js"), await bundle("src/element/index.ts"))
+if (!forNpm) writeFileSync(join(out, "mcp_app.html"), await appsPage())
 writeFileSync(join(forNpm ? here : out, "THIRD_PARTY_NOTICES"), notices())
 if (forNpm) {
   const tsc = join(here, "node_modules", "typescript", "bin", "tsc")

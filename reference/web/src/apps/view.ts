@@ -65,7 +65,7 @@ class Page implements View {
 
   /** Hosts that give a view no room need its height; one of 0, before anything is drawn, would make it vanish. */
   #tellSize(): void {
-    const height = Math.ceil(document.body.getBoundingClientRect().height);
+    const height = Math.max(Math.ceil(document.body.getBoundingClientRect().height), document.body.scrollHeight);
     const size = `${window.innerWidth} × ${height}`;
     if (height === 0 || size === this.#told) return;
     this.#told = size;
