@@ -230,7 +230,9 @@ export class XmcpDisplay extends HTMLElement {
   }
 
   #buttons(drawn: Drawn, kind: string, outermost: boolean): Button[] {
-    const { copied, downloads = [] } = drawn;
+    const { copied } = drawn;
+    // Where there is a host, the page cannot save files by itself.
+    const downloads = this.#host && !this.#host.download ? [] : (drawn.downloads ?? []);
     const buttons: Button[] = [];
     if (copied) buttons.push({ icon: "copy", label: "Copy", press: (button) => void this.#copy(button, copied()) });
     for (const { label: says, file } of downloads) {
