@@ -199,7 +199,9 @@ async def test_the_host_opens_links_and_saves_files(host: Host, html: str) -> No
 async def test_a_host_that_opens_no_links_gets_no_request_and_the_frame_goes_nowhere(host: Host, html: str) -> None:
     await host.start(html)
     await host.show(display({"type": "markdown", "payload": "[the report](https://a.example/r)"}), "the report")
+    await host.view.value("addEventListener('click', (click) => (window.goesNowhere = click.defaultPrevented))")
     await host.view.value(f"{DRAWN}.querySelector('a').click()")
+    assert await host.view.value("window.goesNowhere")
     assert await host.view.value("location.href") == "about:srcdoc"
     assert await host.page.value("host.links") == []
     # Nor is there a button that would save a file where no file can be saved.
