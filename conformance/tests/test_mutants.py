@@ -104,7 +104,8 @@ class _Writes(Miniature):
 async def test_tools_that_may_write_are_not_called_and_what_was_not_seen_is_not_green():
     report = await judged(_Writes())
     # Only the calls of tools that do not exist were made, and they were answered as they have to be.
-    assert [(run.calls, run.answers) for run in report.runs] == [(len(NO_SUCH_TOOLS), 0)] * 2
+    of_calls = [run for run in report.runs if run.started.client != "apps"]
+    assert [(run.calls, run.answers) for run in of_calls] == [(len(NO_SUCH_TOOLS), 0)] * 2
     assert not any(j.broken for j in report.judgements)
     assert report.exit_code is ExitCode.DOES_NOT_CONFORM
     assert any("not marked read-only" in note for note in report.runs[0].notes)
