@@ -33,7 +33,7 @@ _PAGE = """<!doctype html>
 <title>Displays</title>
 <link rel="stylesheet" href="/page.css">
 <link rel="icon" href="data:,">
-<h1 hidden>Displays</h1>
+<header><h1>Displays</h1></header>
 <main></main>
 <script type="module" src="/page.js"></script>
 </html>

@@ -69,7 +69,7 @@ function code(content: Code): Drawn {
   const [coloured, ...rest] = piecesOf(visible(start));
   const plain = rest.map((piece) => html("span", { class: "piece" }, piece));
   const source = html("code", {}, html("span", { class: "piece" }, ...highlighted(coloured ?? "", content.language)), ...plain);
-  const block = html("pre", { class: "code", tabindex: 0, dir: "ltr", role: "region", "aria-label": heading || "Source text" }, source);
+  const block = html("pre", { class: "code", tabindex: 0, dir: "ltr", role: "group", "aria-label": heading || "Source text" }, source);
   const name = label(content.filename ?? "", 80) || "source.txt";
   return {
     body: html("div", {}, heading ? html("p", { class: "code-head" }, heading) : null, block),

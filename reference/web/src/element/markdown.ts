@@ -111,7 +111,7 @@ class Writer {
   }
 
   #openBlock({ tag, attrs }: Token): void {
-    if (tag === "table") this.#open(html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" }));
+    if (tag === "table") this.#open(html("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table" }));
     const element = this.#open(html(tag as "p", tag === "table" || tag.startsWith("t") ? {} : { dir: "auto" }));
     if (/^h[1-6]$/.test(tag)) this.#heading(element, Number(tag[1]));
     for (const [name, value] of attrs ?? []) {

@@ -116,7 +116,7 @@ class ShownTable {
     const kind = this.#long ? { class: "fixed", "aria-rowcount": this.#rows.length + 1, "aria-label": name } : { "aria-label": name };
     const grid = html("table", kind, this.#long && this.#widths(), head, this.#content);
     this.#space = html("div", {}, grid);
-    const region = { class: this.#long ? "scroll tall" : "scroll", tabindex: 0, role: "region", "aria-label": name };
+    const region = { class: this.#long ? "scroll tall" : "scroll", tabindex: 0, role: "group", "aria-label": name };
     this.#scroll = html("div", region, this.#space);
     if (this.#long) this.#scroll.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.body = html("div", { class: "table" }, this.#rows.length >= ROWS_TO_FILTER && this.#tools(), this.#scroll);
