@@ -448,7 +448,9 @@ async def over_http(miniature, *, stateless):
 async def test_over_http_a_server_may_forget_what_a_client_of_the_handshake_declared(stateless):
     async with over_http(Negotiated(), stateless=stateless) as peer:
         report = await report_on(peer, Options(examples=1, eras=("handshake",)))
-    assert [str(run) for run in report.runs] == ["http, 2025-11-25", "http, 2025-11-25, plain client"]
+    run = "http, 2025-11-25"
+    of_the_view = [] if stateless else [f"{run}, client with MCP Apps"]  # this server forgets that, too
+    assert [str(one) for one in report.runs] == [run, f"{run}, plain client", *of_the_view]
     assert not any(judgement.broken for judgement in report.judgements)
     of_the_handshake = {e.observation.requirement for e in report.observed if e.run == "http, 2025-11-25"}
     assert "XMCP-MCP-015" not in of_the_handshake
@@ -499,7 +501,8 @@ async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its
 
     monkeypatch.setattr(Session, "catalogue", once)
     report = await report_on(Miniature(), Options(examples=1))
-    assert [run.plain for run in report.runs] == [False, False, True, False]
+    clients = [run.started.client for run in report.runs]
+    assert clients == ["declared", "limited", "plain", "apps", "declared", "apps"]
     assert report.runs[2].notes == ["Not judged: The server refuses."]
     assert not any(judgement.broken for judgement in report.judgements)
 

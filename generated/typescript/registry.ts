@@ -28,6 +28,9 @@ export const ERROR_META_KEY = "io.github.xmcp-spec/error" as const;
 /** Key of `server_populated` in a plain result's `_meta`. */
 export const POPULATED_META_KEY = "io.github.xmcp-spec/server_populated" as const;
 
+/** URI of the view for hosts of MCP Apps (section 6.7). */
+export const VIEW_URI = "ui://xmcp/display" as const;
+
 /** The version of the specification these models are for. */
 export const VERSION = "1.0" as const;
 

@@ -39,6 +39,7 @@ def constants() -> Iterator[Constant]:
         prefix + "server_populated",
         "Key of `server_populated` in a plain result's `_meta`.",
     )
+    yield Constant("VIEW_URI", "str", names["view_uri"], "URI of the view for hosts of MCP Apps (section 6.7).")
     yield Constant("VERSION", "str", names["version"], "The version of the specification these models are for.")
     yield Constant(
         "VENDOR_KEY", "str", names["vendor_key"], "Regular expression of a name with a vendor prefix, whole."

@@ -23,6 +23,9 @@ ERROR_META_KEY: Final[str] = "io.github.xmcp-spec/error"
 POPULATED_META_KEY: Final[str] = "io.github.xmcp-spec/server_populated"
 """Key of `server_populated` in a plain result's `_meta`."""
 
+VIEW_URI: Final[str] = "ui://xmcp/display"
+"""URI of the view for hosts of MCP Apps (section 6.7)."""
+
 VERSION: Final[str] = "1.0"
 """The version of the specification these models are for."""
 

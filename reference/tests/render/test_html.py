@@ -133,7 +133,7 @@ async def test_a_browser_runs_and_loads_nothing_of_hostile_displays(tmp_path: Pa
         await browser.record_requests()
         await browser.show(control.as_uri())
         assert "https://evil.example/p.png" in browser.requested
-        browser.requested.clear()
+        browser.forget()
         await browser.show(file.as_uri())
         await browser.value("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new Event('mouseover')))")
         assert {one for one in browser.requested if not one.startswith("data:image/")} == {file.as_uri()}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,21 +32,36 @@ class Page:
         self._connection = connection
         self._session: dict[str, str] = {}
         self._last = 0
-        self.requested: list[str] = []
-        """The addresses that pages have asked for, after `record_requests`."""
+        self._seen: deque[dict[str, Any]] = deque(maxlen=10_000)
 
     async def command(self, method: str, **params: Any) -> dict[str, Any]:
-        """Return the answer to a command of the DevTools protocol; of the events in between only requests are kept."""
+        """Return the answer to a command of the DevTools protocol; `seen` has the events in between."""
         self._last += 1
         await self._connection.send(json.dumps({"id": self._last, "method": method, "params": params, **self._session}))
         while True:
             answer = json.loads(await self._connection.recv())
-            if answer.get("method") == "Network.requestWillBeSent":
-                self.requested.append(answer["params"]["request"]["url"])
             if answer.get("id") == self._last:
                 if "error" in answer:
                     raise RefusedCommand(method, answer["error"])
                 return dict(answer["result"])
+            if "method" in answer:
+                self._seen.append(answer)
+
+    async def watch(self, *domains: str) -> None:
+        """Have the browser tell the events of these domains, such as `Network`."""
+        for domain in domains:
+            await self.command(f"{domain}.enable")
+
+    def seen(self, method: str) -> list[dict[str, Any]]:
+        """Return the events of this name, of the last 10,000 that the browser told."""
+        return [event for event in self._seen if event["method"] == method]
+
+    async def picture(self, path: Path) -> None:
+        """Write a picture of the whole page, a PNG."""
+        size = (await self.command("Page.getLayoutMetrics"))["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 8000), "scale": 1}
+        shot = await self.command("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(shot["data"]))
 
     async def attach(self) -> None:
         """Open the page; commands go to it from now on."""
@@ -54,8 +71,30 @@ class Page:
 
     async def record_requests(self) -> None:
         """From now on, note each request of the page, and let none of them leave this machine."""
-        await self.command("Network.enable")
+        await self.watch("Network")
         await self.command("Network.setBlockedURLs", urls=["http://*", "https://*"])
+
+    @property
+    def requested(self) -> list[str]:
+        """The addresses that pages have asked for since `record_requests` or `forget`."""
+        return [event["params"]["request"]["url"] for event in self.seen("Network.requestWillBeSent")]
+
+    def forget(self) -> None:
+        """Forget the events that were seen so far."""
+        self._seen.clear()
+
+    async def frame(self, url: str) -> Page:
+        """Return the page in a frame with this URL; the browser runs a frame with a sandbox in another process."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                found = (await self.command("Target.getTargets"))["targetInfos"]
+                if frames := [one["targetId"] for one in found if one["type"] == "iframe" and one["url"] == url]:
+                    break
+                await asyncio.sleep(0.02)
+        attached = await self.command("Target.attachToTarget", targetId=frames[0], flatten=True)
+        frame = Page(self._connection)
+        frame._session = {"sessionId": attached["sessionId"]}
+        return frame
 
     async def show(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load a page, also where only the fragment of the URL is new."""

@@ -33,6 +33,7 @@ from xmcp.option_names import refuse_unknown
 from xmcp.server.background import BackgroundTool, TaskDelivery
 from xmcp.server.call_state import current_call
 from xmcp.server.containment import contain
+from xmcp.server.display_view import DisplayView
 from xmcp.server.fastmcp_internals.components import local_tools, unwrapped
 from xmcp.server.fastmcp_internals.dispatch import add_dispatch_middleware, wrap_dispatch
 from xmcp.server.fastmcp_internals.listing import skip_listing_before_calls
@@ -105,6 +106,8 @@ class XMCP(Serving[LifespanResultT]):
         wire: Which clients get documents (spec section 6.1). `negotiated`: clients that declare the extension; others
             get plain MCP, with the display and the error in `_meta`. `always`: every client, which is right for a
             host that drops `_meta` and passes on the text.
+        apps: Whether hosts of MCP Apps are given the page that shows the displays of the display tools (spec section
+            6.7). A display tool with an `app` of its own keeps that. Other hosts see no difference.
         formatter: Writes the objects and lists that the model reads, for each tool without an `xml_formatter` of its
             own: `"json"` (as without one), `"xml"`, `"table"`, or whatever `xml_formatter` takes. Tools that FastMCP
             made keep its text, and those of mounted servers theirs.
@@ -130,6 +133,7 @@ class XMCP(Serving[LifespanResultT]):
         tools: Sequence[Tool | Callable[..., Any]] | None = None,
         tasks: bool | None = None,
         wire: Wire = "negotiated",
+        apps: bool = True,
         formatter: XMLFormatter | type[XMLFormatter] | str | None = None,
         on_param_override: OnOverride = "override",
         mask_error_details: bool | None = None,
@@ -143,11 +147,16 @@ class XMCP(Serving[LifespanResultT]):
         self._formatter = None if formatter is None else DefaultFormatter(bound(formatter, self._formatters))
         self._runs_tools_as_tasks = bool(tasks)
         self.masking = _masking(mask_error_details, debug=debug)
+        views = [DisplayView()] if apps else []
         try:
             super().__init__(
                 name,
                 instructions,
-                middleware=[ResponseMiddleware(self.wire, self.masking), *map(for_every_caller, middleware or ())],
+                middleware=[
+                    ResponseMiddleware(self.wire, self.masking),
+                    *views,
+                    *map(for_every_caller, middleware or ()),
+                ],
                 tools=[self._as_tool(tool) for tool in tools or ()],
                 tasks=tasks,
                 mask_error_details=mask_error_details,
@@ -162,6 +171,8 @@ class XMCP(Serving[LifespanResultT]):
             raise
         self.add_extension(ToolResponseExtension(self.wire))
         add_dispatch_middleware(self, TaskDelivery(self.wire))
+        for view in views:
+            add_dispatch_middleware(self, view.dispatch)
         skip_listing_before_calls(self)
         wrap_dispatch(self, refuse_ids_in_use)
         wrap_dispatch(self, contain)

@@ -10,10 +10,13 @@ from fastmcp import FastMCP
 from fastmcp.tools import Tool
 from fastmcp.utilities.tasks import TASKS_EXTENSION_ID
 
+from xmcp.server.display_view import DisplayView
 from xmcp.server.fastmcp_internals.components import local_tools
+from xmcp.server.fastmcp_internals.dispatch import add_dispatch_middleware
 from xmcp.server.fastmcp_internals.removal import (
     has_extension,
     is_running,
+    remove_dispatch_middleware,
     remove_extension,
     remove_middleware,
     remove_tools,
@@ -33,8 +36,8 @@ class UsedXMCP(XMCP):
     else belong to the FastMCP server.
     """
 
-    def __init__(self, server: FastMCP[Any], **options: Any) -> None:
-        super().__init__(server.name, **options)
+    def __init__(self, server: FastMCP[Any], *, apps: bool, **options: Any) -> None:
+        super().__init__(server.name, apps=False, **options)
         self._server = server
         self._added: list[Tool] = []
         self._is_removed = False
@@ -42,6 +45,10 @@ class UsedXMCP(XMCP):
         self._extension = _CheckedExtension(self)
         server.add_extension(self._extension)
         server.middleware.insert(0, self._responses)
+        self._views = [DisplayView()] if apps else []
+        for view in self._views:
+            server.middleware.insert(1, view)
+            add_dispatch_middleware(server, view.dispatch)
 
     @property
     def server(self) -> FastMCP[Any]:
@@ -85,7 +92,10 @@ class UsedXMCP(XMCP):
         if is_running(self._server):
             raise RuntimeError(f"The server {self._server.name!r} runs. End it before you take XMCP back.")
         remove_tools(self._server, self._added)
-        remove_middleware(self._server, self._responses)
+        for middleware in (self._responses, *self._views):
+            remove_middleware(self._server, middleware)
+        for view in self._views:
+            remove_dispatch_middleware(self._server, view.dispatch)
         remove_extension(self._server, self._extension)
         self._added.clear()
         self._is_removed = True
@@ -135,6 +145,7 @@ def use_xmcp(
     mcp: FastMCP[Any],
     *,
     wire: Wire = "negotiated",
+    apps: bool = True,
     formatter: XMLFormatter | type[XMLFormatter] | str | None = None,
     mask_error_details: bool | None = None,
 ) -> UsedXMCP:
@@ -148,6 +159,7 @@ def use_xmcp(
     Args:
         mcp: Any FastMCP server that does not run yet; an `XMCP` needs no `use_xmcp`.
         wire: As for `XMCP`.
+        apps: As for `XMCP`.
         formatter: As for `XMCP`, for the tools that are registered with what is returned.
         mask_error_details: As for `XMCP`.
 
@@ -167,4 +179,4 @@ def use_xmcp(
             f"The server {mcp.name!r} runs tools as background tasks, around every middleware. Make it an XMCP: "
             "`XMCP(...)` in the place of `FastMCP(...)` answers for tasks too."
         )
-    return UsedXMCP(mcp, wire=wire, formatter=formatter, mask_error_details=mask_error_details)
+    return UsedXMCP(mcp, wire=wire, apps=apps, formatter=formatter, mask_error_details=mask_error_details)

@@ -4,16 +4,17 @@ The suite lists the tools, calls those that are marked read-only (the others on 
 their input schemas and with arguments that do not fit them, and observes every answer. It does so as a client that
 declares the extension and again as a plain client: with every call where the server's wire is `negotiated`, else with
 a few. In the second era it makes half of the calls, and as a plain client a few of each tool. A few calls whose
-documents were large are made once more as a client that declares a small `maxBytes`. In the stateless era, in which
-each request says what its client declares, all of these clients use one connection, as they do behind a proxy; in the
-handshake era each has its own. A command is judged in both eras at the same time.
+documents were large are made once more as a client that declares a small `maxBytes`. As a client that announces MCP
+Apps it lists the tools, and reads the view if one of them names it. In the stateless era, in which each request says
+what its client declares, all of these clients use one connection, as they do behind a proxy; in the handshake era each
+has its own. A command is judged in both eras at the same time.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -111,7 +112,7 @@ async def _check_in_eras(run: Run) -> None:
         for era in run.options.eras[1:]:
             if run.pace.holds_back():
                 break
-            eras.append(Seen(in_any_era=eras[0].in_any_era, silent=set(eras[0].silent)))
+            eras.append(Seen(in_any_era=eras[0].in_any_era, silent=set(eras[0].silent), views=eras[0].views))
             await _check_in_era(replace(run, era=era, emit=later, alone=first_ended), spoken, eras[-1])
 
     def begin() -> None:
@@ -201,10 +202,14 @@ async def _check_in_era(
         begin_others()
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
+        others_run = replace(run, era=era, started=False)
         if session.is_stateless and is_open and not seen.silent:
-            await _check_as_other_clients(replace(run, era=era, started=False), seen, first=first, shared=session)
+            await _check_as_other_clients(others_run, seen, first=first, shared=session)
+            await _check_view(others_run, seen, session)
             return
-    await _check_as_other_clients(replace(run, era=era, started=False), seen, first=first)
+    await _check_as_other_clients(others_run, seen, first=first)
+    if first or await _named_before(run, seen):
+        await _check_view(others_run, seen)
 
 
 async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: Session | None = None) -> None:
@@ -238,6 +243,24 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
         is_open = await plain.judge(session, catalogue, calls, seen)
         if first and seen.negotiates and plain.knows_the_client:
             await _check_without_documents(run, catalogue, seen, session if is_open and session.is_stateless else None)
+
+
+async def _named_before(run: Run, seen: Seen) -> bool:
+    """Return whether a tool named the view in the era before, whose runs are waited for."""
+    await run.alone.wait()
+    return bool(seen.views)
+
+
+async def _check_view(run: Run, seen: Seen, shared: Session | None = None) -> None:
+    """Do the run as a client that announces MCP Apps; a server that has no view, or is gone, shows nothing of one."""
+    if run.pace.holds_back():
+        return
+    apps = replace(run, client=ClientKind.APPS)
+    with suppress(PeerUnavailable):
+        async with _as_client(apps, shared) as session:
+            catalogue = await session.catalogue()
+            if await apps.judge_view(session, catalogue):
+                seen.views.add(catalogue.protocol_version)
 
 
 async def _check_without_documents(run: Run, catalogue: Catalogue, seen: Seen, shared: Session | None) -> None:

@@ -1,15 +1,19 @@
-"""The clients as which the suite calls a server, and what each declares (section 6.1)."""
+"""The clients as which the suite calls a server, and what each declares (sections 6.1 and 6.7)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Any, Final
 
-from xmcp_models.registry import VERSION
+from xmcp_models.registry import EXTENSION_ID, VERSION
 
 LEAST: Final = 4096
 """The smallest `maxBytes`, in bytes: the size into which every error fits."""
 _OTHER_VERSION: Final = "99.0"
+MCP_APPS: Final = "io.modelcontextprotocol/ui"
+"""The identifier of MCP Apps."""
+VIEW_TYPE: Final = "text/html;profile=mcp-app"
+"""The type of the pages of MCP Apps."""
 
 
 class ClientKind(StrEnum):
@@ -25,14 +29,22 @@ class ClientKind(StrEnum):
     """Declares a version that no server emits."""
     NO_DOCUMENTS = "no_documents"
     """Sets `documents` to `false`."""
+    APPS = "apps"
+    """Declares nothing of this specification, and announces MCP Apps."""
 
     @property
     def in_words(self) -> str:
         """What the name of a run says of its client; empty for the usual one."""
         return _TITLES[self]
 
-    def declaration(self, era: str) -> dict[str, Any] | None:
-        """Return what the client declares in an era, `newest` or `handshake`; `None` if it declares nothing."""
+    def extensions(self, era: str) -> dict[str, Any]:
+        """Return the extensions that the client declares in an era, `newest` or `handshake`."""
+        if self is ClientKind.APPS:
+            return {MCP_APPS: {"mimeTypes": [VIEW_TYPE]}}
+        declaration = self._declaration(era)
+        return {} if declaration is None else {EXTENSION_ID: declaration}
+
+    def _declaration(self, era: str) -> dict[str, Any] | None:
         if self is ClientKind.PLAIN:
             return None
         if self is ClientKind.OTHER_VERSION:
@@ -48,6 +60,7 @@ _TITLES: Final = {
     ClientKind.PLAIN: "plain client",
     ClientKind.OTHER_VERSION: f"client of version {_OTHER_VERSION}",
     ClientKind.NO_DOCUMENTS: "client without documents",
+    ClientKind.APPS: "client with MCP Apps",
 }
 _MORE: Final[dict[ClientKind, dict[str, Any]]] = {
     ClientKind.DECLARED: {},

@@ -174,6 +174,14 @@ class Exchange:
         return f"content `{quoted(str((self.result or {}).get('content')))}`"
 
 
+@dataclass(frozen=True, slots=True)
+class ReadView:
+    """What a server answered when the view of MCP Apps was read (section 6.7): a result, or how it ended without."""
+
+    result: dict[str, Any] = field(default_factory=dict)
+    failure: str = ""
+
+
 def call_made(run: str, exchange: Exchange) -> CallMade:
     """Return the event of a call that ended so, in the run of this name."""
     call, document = exchange.call, exchange.reading.document

@@ -13,6 +13,7 @@ from .checks import (
     announcement,
     declared_limit,
     dependencies,
+    display_view,
     displays,
     documents,
     errors,
@@ -27,12 +28,13 @@ from .clients import LEAST
 from .exchange import Exchange, Twin
 
 
-def catalogue_observations(catalogue: Catalogue, *, declared: bool = True) -> Observations:
+def catalogue_observations(catalogue: Catalogue, *, declared: bool = True, known: bool = True) -> Observations:
     """Yield what all checks of a catalogue observe.
 
     Args:
-        catalogue: what the server announced and listed.
+        catalogue: what the server announced and listed, to a client that did not announce MCP Apps.
         declared: whether the client that got it declared the extension, so that the server can know.
+        known: whether the server has to know what the client declared.
     """
     yield from announcement.extension_entry(catalogue)
     for tool in catalogue.tools:
@@ -42,6 +44,8 @@ def catalogue_observations(catalogue: Catalogue, *, declared: bool = True) -> Ob
         yield from tool_metadata.cacheable_tool(tool)
         if declared:
             yield from tool_metadata.wrapped_value(tool)
+        if known:
+            yield from display_view.named_unasked(tool)
     yield from dependencies.dependencies(catalogue.tools)
 
 

@@ -29,6 +29,7 @@ from .bounded_wire import Stray
 from .call_plan import Batch, Learned
 from .calling import Caller, asks_to_wait
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
+from .checks.display_view import names_view, view
 from .checks.displays import listed_again
 from .checks.echoes import Echo, echoes
 from .checks.forms_compared import Told, told
@@ -92,6 +93,8 @@ class Seen:
     room: int = _ROOM
     plain: dict[str, Shape] = field(default_factory=dict)
     """What a client that declares nothing got, by the keys of the calls."""
+    views: set[str] = field(default_factory=set)
+    """The protocol versions in which a tool names a view of MCP Apps; shared by the eras."""
     samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
     """For each tool, its first call that was answered, and the first whose answer had a display that was asked for."""
 
@@ -248,7 +251,8 @@ class Run:
         self.era = catalogue.protocol_version
         self.start(len(catalogue.tools))
         declared = self.knows_the_client and not self.plain
-        self.observed(catalogue_observations(catalogue, declared=declared))
+        known = self.knows_the_client
+        self.observed(catalogue_observations(catalogue, declared=declared, known=known))
         if declared:
             seen.declared = {tool.name: tool for tool in catalogue.tools}
             for listed in catalogue.tools:
@@ -278,7 +282,7 @@ class Run:
         if connected:
             try:
                 last = await session.catalogue()
-                self.observed(catalogue_observations(last, declared=declared))
+                self.observed(catalogue_observations(last, declared=declared, known=known))
                 for listed in last.tools:
                     self.observed(listed_again(listed) if listed.name in exchanges.displayed else ())
             except PeerUnavailable as error:
@@ -334,6 +338,16 @@ class Run:
                 self.called(exchange)
         self.end()
         return connected
+
+    async def judge_view(self, session: Session, catalogue: Catalogue) -> bool:
+        """Do the run as a client that announces MCP Apps, if a tool names the view for it; return whether one does."""
+        if not any(map(names_view, catalogue.tools)):
+            return False
+        self.era = catalogue.protocol_version
+        self.start(len(catalogue.tools))
+        self.observed(view(await session.read_view(), known=self.knows_the_client))
+        self.end()
+        return True
 
     async def _plain_again(self, session: Session, caller: Caller, exchange: Exchange) -> Shape | None:
         """Return what a client that declares nothing gets now: a tool can answer in another way than before.

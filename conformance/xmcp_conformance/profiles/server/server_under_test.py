@@ -25,13 +25,13 @@ from pydantic import RootModel, ValidationError
 from xmcp_conformance import suite_version
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_models.registry import EXTENSION_ID
+from xmcp_models.registry import VIEW_URI
 
 from .bounded_wire import Bounds, Stray, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
 from .clients import ClientKind
 from .command_process import CommandProcess, start
-from .exchange import NO_ANSWER, Exchange, ToolCall
+from .exchange import NO_ANSWER, Exchange, ReadView, ToolCall
 from .pace import Pace
 from .peers import HttpPeer, InMemoryPeer, Peer, PeerLate, PeerUnavailable, StdioPeer
 
@@ -135,8 +135,7 @@ class Session:
 
     def declare(self, client: ClientKind) -> None:
         """Be another client from the next request on, in the stateless era."""
-        declaration = client.declaration("newest")
-        self._extensions = {} if declaration is None else {EXTENSION_ID: declaration}
+        self._extensions = client.extensions("newest")
         self._kind = client
 
     def _declared(self) -> dict[str, Any] | None:
@@ -205,6 +204,21 @@ class Session:
             extensions={**announced_in_the_handshake, **(capabilities.extensions or {})},
             tools=tuple(listed_tool(tool) for tool in tools),
         )
+
+    async def read_view(self) -> ReadView:
+        """Read the view of MCP Apps (section 6.7), and return how that ended; nothing that the peer does raises."""
+        request = mcp_types.ReadResourceRequest(params=mcp_types.ReadResourceRequestParams(uri=VIEW_URI))
+        try:
+            result = await self._client.session.send_request(
+                request, _RawResult, request_read_timeout_seconds=self._list_timeout
+            )
+        except MCPError as error:
+            return ReadView(failure=self._bounds.fault or f"the JSON-RPC error {error.code}: {quoted(error.message)}")
+        except ValidationError as error:
+            return ReadView(failure=f"a result that MCP does not allow: {_first_fault(error)}")
+        except (httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError) as error:
+            return ReadView(failure=f"the end of the connection ({type(error).__name__})")
+        return ReadView(result.root)
 
     async def call(self, call: ToolCall) -> Exchange:
         """Make one call in its turn, and return how it ended; nothing that the peer does raises an exception."""
@@ -321,7 +335,7 @@ async def connect(
         PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
     garbage: list[str] = []
-    bounds, declaration = Bounds(stray), kind.declaration(era)
+    bounds = Bounds(stray)
 
     async def on_message(message: object) -> None:
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
@@ -334,7 +348,7 @@ async def connect(
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
-            extensions=[] if declaration is None else [advertise(EXTENSION_ID, declaration)],
+            extensions=[advertise(name, settings) for name, settings in kind.extensions(era).items()],
             client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
         client.stray = bounds.stray

@@ -154,3 +154,27 @@ class HasAWordOfItsOwnForTooLarge(Miniature):
 
     def too_large(self) -> Failure:
         return Failure("X_ACME_TOO_LONG", "That is too long.", self.vendor())
+
+
+@breaks("XMCP-MCP-061", profile="server")
+class NamesItsViewToEverybody(Miniature):
+    """Names its view to clients that did not announce MCP Apps."""
+
+    def names_view(self, *, apps: bool) -> bool:
+        return True
+
+
+@breaks("XMCP-MCP-062", profile="server")
+class HasAViewThatHostsDoNotRun(Miniature):
+    """Gives its view the media type of any page."""
+
+    def view_type(self) -> str:
+        return "text/html"
+
+
+@breaks("XMCP-MCP-063", profile="server")
+class HasAViewThatPhonesHome(Miniature):
+    """Asks the host to let its view connect to a domain."""
+
+    def view_wishes(self) -> Json:
+        return {"csp": {"connectDomains": ["https://acme.example"]}}

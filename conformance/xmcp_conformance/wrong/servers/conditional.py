@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import mcp_types
@@ -155,20 +156,28 @@ class Conditional(Miniature):
         self.holds = holds
         self.differed: set[int] = set()
         self._answers = 0
-        self._history: dict[tuple[bool, bool], _History] = {}
+        self._history: dict[tuple[bool, ...], _History] = {}
 
     def announced(self, *, handshake: bool) -> dict[str, Any]:
         """Return the announcement in an era."""
         occasion = Occasion("announcement", handshake)
         return self._chosen(occasion, self.right.extensions, self.mutant.extensions)
 
-    def catalogue(self, *, declared: bool, handshake: bool) -> mcp_types.ListToolsResult:
+    def view(self, *, handshake: bool) -> mcp_types.ReadResourceResult:
+        """Return the view in an era: as an announcement, it is what it is whoever asks."""
+
+        def of(server: Miniature) -> Callable[[], mcp_types.ReadResourceResult]:
+            return lambda: server.view(handshake=handshake)
+
+        return self._chosen(Occasion("announcement", handshake), of(self.right), of(self.mutant))
+
+    def catalogue(self, *, declared: bool, handshake: bool, apps: bool) -> mcp_types.ListToolsResult:
         """Return the listing, tool by tool."""
-        history = self._history.setdefault((declared, handshake), _History())
+        history = self._history.setdefault((declared, handshake, apps), _History())
         tools = []
         for name in self.right.tools():
             occasion = Occasion("listing", handshake, declared, name, history.listings)
-            listed = (lambda name=name: self.right.listed(name)), (lambda name=name: self.mutant.listed(name))
+            listed = (partial(one.listed_to, name, apps=apps) for one in (self.right, self.mutant))
             tools.append(self._chosen(occasion, *listed))
         history.listings += 1
         return mcp_types.ListToolsResult(tools=tools)

@@ -20,9 +20,8 @@ from pydantic import BaseModel
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.catalogue import Catalogue
 from xmcp_conformance.profiles.server.clients import ClientKind
-from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
+from xmcp_conformance.profiles.server.exchange import Exchange, ReadView, ToolCall
 from xmcp_conformance.profiles.server.server_under_test import listed_tool
-from xmcp_models.registry import EXTENSION_ID
 
 from .miniature import Miniature
 
@@ -43,20 +42,25 @@ class DirectSession:
 
     def declare(self, client: ClientKind) -> None:
         """Be another client from the next request on; see `Session`."""
-        declaration = client.declaration("handshake" if self.handshake else "newest")
-        declared = None if declaration is None else {EXTENSION_ID: declaration}
-        place = {"experimental" if self.handshake else "extensions": declared}
+        extensions = client.extensions("handshake" if self.handshake else "newest")
+        place = {"experimental" if self.handshake else "extensions": extensions or None}
         self.capabilities = mcp_types.ClientCapabilities.model_validate(place)
 
     async def catalogue(self) -> Catalogue:
         """Return what the server announces and lists."""
         declares = self.server.declares(self.capabilities)
-        listing = self.server.catalogue(declared=declares, handshake=self.handshake)
+        apps = self.server.announces_apps(self.capabilities)
+        listing = self.server.catalogue(declared=declares, handshake=self.handshake, apps=apps)
         return Catalogue(
             protocol_version=LATEST_HANDSHAKE_VERSION if self.handshake else LATEST_MODERN_VERSION,
             extensions=self.server.announced(handshake=self.handshake),
             tools=tuple(listed_tool(tool) for tool in listing.tools),
         )
+
+    async def read_view(self) -> ReadView:
+        """Read the view of MCP Apps, and return what was answered."""
+        answered = self.server.view(handshake=self.handshake)
+        return ReadView(answered.model_dump(by_alias=True, mode="json", exclude_none=True))
 
     async def call(self, call: ToolCall) -> Exchange:
         """Make one call, and return how it ended."""

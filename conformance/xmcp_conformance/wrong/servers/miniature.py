@@ -31,12 +31,14 @@ from xmcp_models.registry import (
     POPULATED_META_KEY,
     RESULT_META_KEY,
     TOOL_META_KEY,
+    VIEW_URI,
 )
 
 Json = dict[str, Any]
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SAFE = 2**53 - 1
 _LONGEST_NAME = 128
+_MCP_APPS, _VIEW_TYPE = "io.modelcontextprotocol/ui", "text/html;profile=mcp-app"
 _FEWEST_BYTES, _MOST_BYTES = 4096, 2**23
 
 
@@ -481,6 +483,12 @@ class Miniature:
         places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
         return next((place[EXTENSION_ID] for place in places if place and EXTENSION_ID in place), {})
 
+    def announces_apps(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
+        """Return whether a client with these capabilities announces MCP Apps."""
+        places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
+        announced = next((place[_MCP_APPS] for place in places if place and _MCP_APPS in place), None)
+        return announced is not None and _VIEW_TYPE in announced.get("mimeTypes", [_VIEW_TYPE])
+
     def declares(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
         """Return whether a client with these capabilities declares the extension, and reads documents."""
         declared = self.declared(capabilities)
@@ -558,6 +566,27 @@ class Miniature:
             value["retry_after_ms"] = int(said["retry_after_ms"])
         return value if failure.meta is None else {**value, "meta": failure.meta}
 
+    # -- MCP Apps ----------------------------------------------------------------------------------------------
+
+    def view(self, *, handshake: bool) -> mcp_types.ReadResourceResult:
+        """Return what `resources/read` of the view answers."""
+        page = mcp_types.TextResourceContents(
+            uri=VIEW_URI, mime_type=self.view_type(), text=self.page(), _meta={"ui": self.view_wishes()}
+        )
+        return mcp_types.ReadResourceResult(contents=[page])
+
+    def view_type(self) -> str:
+        """Return the media type of the view."""
+        return _VIEW_TYPE
+
+    def page(self) -> str:
+        """Return the view: a page that shows nothing, for no check looks at what it does."""
+        return "<!doctype html><title>A display</title>"
+
+    def view_wishes(self) -> Json:
+        """Return what the view asks the host for, beside a frame without a border."""
+        return {"prefersBorder": False}
+
     # -- the server --------------------------------------------------------------------------------------------
 
     def server(self) -> Server[Any]:
@@ -566,7 +595,14 @@ class Miniature:
         async def list_tools(context: Any, _params: Any) -> mcp_types.ListToolsResult:
             session = context.session
             handshake = session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
-            return self.catalogue(declared=self.declares(session.client_capabilities), handshake=handshake)
+            capabilities = session.client_capabilities
+            declared, apps = self.declares(capabilities), self.announces_apps(capabilities)
+            return self.catalogue(declared=declared, handshake=handshake, apps=apps)
+
+        async def read_resource(context: Any, params: mcp_types.ReadResourceRequestParams) -> Any:
+            if str(params.uri) != VIEW_URI:
+                raise MCPError(code=mcp_types.INVALID_PARAMS, message="There is no such resource.")
+            return self.view(handshake=context.session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS)
 
         async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> Any:
             session = context.session
@@ -574,7 +610,13 @@ class Miniature:
             return await self.handle(params.name, params.arguments or {}, session.client_capabilities, handshake)
 
         experimental = self.announced(handshake=True)
-        server = _Server(type(self).__name__, experimental, on_list_tools=list_tools, on_call_tool=call_tool)
+        server = _Server(
+            type(self).__name__,
+            experimental,
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
+            on_read_resource=read_resource,
+        )
         server.extensions.update(self.announced(handshake=False))
         return server
 
@@ -601,9 +643,20 @@ class Miniature:
         for _ in range(self.turns):
             await anyio.lowlevel.checkpoint()
 
-    def catalogue(self, *, declared: bool, handshake: bool) -> mcp_types.ListToolsResult:
-        """Return all tools as `tools/list` has them for a client of either era."""
-        return mcp_types.ListToolsResult(tools=[self.listed(name) for name in self.tools()])
+    def catalogue(self, *, declared: bool, handshake: bool, apps: bool) -> mcp_types.ListToolsResult:
+        """Return all tools as `tools/list` has them for a client of either era, with MCP Apps or without."""
+        return mcp_types.ListToolsResult(tools=[self.listed_to(name, apps=apps) for name in self.tools()])
+
+    def listed_to(self, name: str, *, apps: bool) -> mcp_types.Tool:
+        """Return a tool as `tools/list` has it for a client with MCP Apps, or without."""
+        listed = self.listed(name)
+        if name not in self.displays() or not self.names_view(apps=apps):
+            return listed
+        return listed.model_copy(update={"meta": {**(listed.meta or {}), "ui": {"resourceUri": VIEW_URI}}})
+
+    def names_view(self, *, apps: bool) -> bool:
+        """Return whether display tools name the view to such a client."""
+        return apps
 
     def listed(self, name: str) -> mcp_types.Tool:
         """Return a tool as `tools/list` has it."""

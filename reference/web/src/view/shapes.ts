@@ -64,7 +64,9 @@ function faultOfItems(shapes: Shapes, shape: Shape, value: readonly unknown[]): 
     return { place: "", words: `has ${count(value.length)} items; at most ${count(shape.maxItems)} are drawn` };
   }
   if (!shape.items) return null;
+  const onlyType = Object.keys(shape.items).every((keyword) => keyword === "type");
   for (let at = 0; at < value.length; at++) {
+    if (onlyType && isOf(shape.items, value[at])) continue; // the rows of a table, which can be very many
     const found = faultOf(shapes, shape.items, value[at]);
     if (found) return below(`[${at}]`, found);
   }
@@ -86,10 +88,11 @@ function faultOfMembers(shapes: Shapes, shape: Shape, value: JsonObject): Fault 
   }
   const others = shape.additionalProperties;
   if (others === true || (!others && !shape.properties)) return null;
-  const names = Object.keys(value).filter((name) => !isListed(shape, name)).sort(compare);
-  if (!others) return names.length ? below(`.${names[0]}`, NOT_DRAWN) : null;
+  const names = Object.keys(value);
+  if (others && names.every((name) => isListed(shape, name) || !faultOf(shapes, others, value[name]))) return null;
+  names.sort(compare);
   for (const name of names) {
-    const found = faultOf(shapes, others, value[name]);
+    const found = isListed(shape, name) ? null : others ? faultOf(shapes, others, value[name]) : NOT_DRAWN;
     if (found) return below(`.${name}`, found);
   }
   return null;
@@ -105,7 +108,9 @@ function isListed(shape: Shape, name: string): boolean {
 
 function isOf(shape: Shape, value: unknown): boolean {
   if (shape.type === undefined) return true;
-  return typeof shape.type === "string" ? isOfType(shape.type, value) : shape.type.some((type) => isOfType(type, value));
+  if (typeof shape.type === "string") return isOfType(shape.type, value);
+  for (const type of shape.type) if (isOfType(type, value)) return true;
+  return false;
 }
 
 function isOfType(type: string, value: unknown): boolean {

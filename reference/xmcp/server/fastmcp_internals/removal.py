@@ -9,6 +9,7 @@ from fastmcp import FastMCP
 from fastmcp.server.extensions import ServerExtension
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools import Tool
+from mcp.server.context import ServerMiddleware
 
 
 def is_running(server: FastMCP[Any]) -> bool:
@@ -30,6 +31,11 @@ def remove_extension(server: FastMCP[Any], extension: ServerExtension) -> None:
 def remove_middleware(server: FastMCP[Any], middleware: Middleware) -> None:
     """Remove a middleware from `server`; nothing happens if it does not have it."""
     server.middleware[:] = [one for one in server.middleware if one is not middleware]
+
+
+def remove_dispatch_middleware(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:
+    """Remove a middleware of every message from `server`; nothing happens if it does not have it."""
+    server._mcp_server.middleware[:] = [one for one in server._mcp_server.middleware if one != middleware]
 
 
 def remove_tools(server: FastMCP[Any], tools: Iterable[Tool]) -> None:

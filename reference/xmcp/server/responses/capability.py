@@ -89,10 +89,10 @@ def declared_by(context: Context | None) -> Mapping[str, Any] | None:
     return declared_in(getattr(request and request.session, "client_capabilities", None))
 
 
-def declared_in(capabilities: ClientCapabilities | None) -> Mapping[str, Any] | None:
-    """Return what `capabilities` declare about the extension, or None."""
+def declared_in(capabilities: ClientCapabilities | None, extension: str = EXTENSION_ID) -> Mapping[str, Any] | None:
+    """Return what `capabilities` declare about an extension, ours or another one, or None."""
     for place in ("extensions", "experimental"):
-        declared = (getattr(capabilities, place, None) or {}).get(EXTENSION_ID)
+        declared = (getattr(capabilities, place, None) or {}).get(extension)
         if isinstance(declared, Mapping):
             return declared
     return None

@@ -1,0 +1,105 @@
+"""A page with `<xmcp-display>` in a browser, under the strictest Content-Security-Policy that the element promises to bear.
+
+What a test does in it is a job of `reference/tests/render/web/page.js`, a served script, because what the DevTools
+evaluate is free of that policy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+from support import browser
+from support.http_host import hosted
+
+from xmcp.render.web import MEDIA_TYPE, SCRIPT
+
+FOLDER = Path(__file__).resolve().parents[1] / "render" / "web"
+POLICY = (
+    "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'; connect-src 'none'; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Displays</title>
+<link rel="stylesheet" href="/page.css">
+<link rel="icon" href="data:,">
+<header><h1>Displays</h1></header>
+<main></main>
+<script type="module" src="/page.js"></script>
+</html>
+"""
+
+
+class DisplayPage:
+    """The page. A case is the JSON text of an envelope."""
+
+    def __init__(self, page: browser.Page, url: str, cases: Sequence[str]) -> None:
+        self.page, self.url = page, url
+        self._cases = cases
+
+    async def open(self, **screen: Any) -> None:
+        """Load the page anew; `screen` is that of `browser.Page.show`."""
+        await self.page.show(f"{self.url}/", **screen)
+        await self.page.until("window.ready")
+
+    async def job(self, name: str, **options: Any) -> Any:
+        """Run a job of page.js and return its result."""
+        await self.page.value(f"start({json.dumps({'name': name, **options})})")
+        await self.page.until("window.result !== undefined")
+        result = await self.page.value("window.result")
+        assert not (isinstance(result, dict) and "failed" in result), result["failed"]
+        return result
+
+    async def draw(self, number: int, **attributes: str) -> dict[str, Any]:
+        """Draw a case alone in the page and return what page.js saw of it."""
+        report: dict[str, Any] = await self.job("draw", number=number, attributes=attributes)
+        return report
+
+    async def probe(self, script: str, **options: Any) -> Any:
+        """Run the function that a script of the folder `probes` exports, and return its result."""
+        return await self.job("run", script=script, **options)
+
+    def foreign_requests(self) -> list[str]:
+        """Return the addresses asked so far that are not of this page."""
+        asked = [event["params"]["request"]["url"] for event in self.page.seen("Network.requestWillBeSent")]
+        return [address for address in asked if not address.startswith((f"{self.url}/", "data:", "blob:", "about:"))]
+
+
+@asynccontextmanager
+async def display_page(cases: Sequence[str] = ()) -> AsyncIterator[DisplayPage]:
+    """Serve the page with these cases and open it in a browser of its own."""
+    headers = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff"}
+
+    def script(text: str) -> Response:
+        return Response(text, media_type=MEDIA_TYPE, headers=headers)
+
+    def case(request: Request) -> Response:
+        text = json.dumps(cases[request.path_params["number"]])
+        return script(f"export default JSON.parse({text})")
+
+    def probe(request: Request) -> Response:
+        return script((FOLDER / "probes" / f"{request.path_params['name']}.js").read_text(encoding="utf-8"))
+
+    routes = [
+        Route("/", lambda _: HTMLResponse(_PAGE, headers=headers)),
+        Route("/page.css", lambda _: FileResponse(FOLDER / "page.css")),
+        Route("/page.js", lambda _: script((FOLDER / "page.js").read_text(encoding="utf-8"))),
+        Route("/xmcp_display.js", lambda _: FileResponse(SCRIPT, media_type=MEDIA_TYPE)),
+        Route("/cases/{number:int}.js", case),
+        Route("/probes/{name}.js", probe),
+    ]
+    async with hosted(Starlette(routes=routes)) as url, browser.page() as page:
+        await page.watch("Network", "Page", "Runtime")
+        opened = DisplayPage(page, url, cases)
+        await opened.open()
+        yield opened

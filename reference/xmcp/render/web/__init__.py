@@ -1,0 +1,20 @@
+"""The custom element `<xmcp-display>`, built: what a web page loads to draw displays.
+
+    Route("/xmcp_display.js", lambda request: FileResponse(SCRIPT, media_type=MEDIA_TYPE))
+
+The page then has `<script type="module" src="/xmcp_display.js"></script>`. The sources are in `reference/web` of the
+repository; whoever installs the package needs no Node.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+SCRIPT: Final = Path(__file__).with_name("xmcp_display.js")
+"""The path of the module: importing it in a page defines the element."""
+
+MEDIA_TYPE: Final = "text/javascript"
+"""A browser runs a module only if it is served as this."""
+
+__all__ = ["MEDIA_TYPE", "SCRIPT"]
