@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import containers
-from xmcp.providers.base import ModelRequest
+from xmcp.providers.base import ModelRequest, Piece
 from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
 from xmcp.providers.formats.chat_completions import too_large
@@ -89,7 +89,7 @@ class GeminiProvider(SDKProvider["Client"]):
 
     _http: httpx2.AsyncClient | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece | Completion, None]:
         """Ask the model once; see `LLMProvider`."""
         model = request.model or self.model
         client = await self._sdk()
@@ -109,8 +109,8 @@ class GeminiProvider(SDKProvider["Client"]):
                 try:
                     while (chunk := await _next(chunks, opened)) is not None:
                         began = True
-                        if text := assembly.take(chunk):
-                            yield text
+                        for piece in assembly.take(chunk):
+                            yield piece
                     ended = True
                 finally:
                     if not (ended or opened):  # the transport is not ours

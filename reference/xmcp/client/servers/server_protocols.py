@@ -32,6 +32,9 @@ class ToolClient(Protocol):
 
         If the task is cancelled, the call should be cancelled at the source. `CallFailed` carries an error for the
         model; any other exception is treated as a lost connection.
+
+        A tool client that can say how far a call is has a third parameter with the name `on_progress`: a function of
+        the progress, its total or `None`, and a text or `None`.
         """
         ...
 

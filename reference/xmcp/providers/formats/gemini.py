@@ -24,7 +24,7 @@ from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_completions import (
     CALL_COUNTS_AS,
@@ -426,8 +426,8 @@ class Assembly:
         self._finish: str | None = None
         self._why = ""
 
-    def take(self, chunk: GenerateContentResponse) -> str:
-        """Add one chunk; return the text in it.
+    def take(self, chunk: GenerateContentResponse) -> Sequence[Piece]:
+        """Add one chunk; return the pieces in it.
 
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`), or the vendor refused the prompt
@@ -441,15 +441,13 @@ class Assembly:
         if feedback is not None and feedback.block_reason is not None:
             raise self._blocked(feedback.block_reason.value, feedback.block_reason_message)
         if not chunk.candidates:
-            return ""
+            return ()
         candidate = chunk.candidates[0]
         if candidate.finish_reason is not None and candidate.finish_reason.value != "FINISH_REASON_UNSPECIFIED":
             self._finish = candidate.finish_reason.value
             self._why = candidate.finish_message or ""
         parts = candidate.content.parts if candidate.content is not None else None
-        if not parts:
-            return ""
-        return "".join([self._take(part) for part in parts])
+        return [piece for part in parts or () if (piece := self._take(part))]
 
     def finish(self) -> Completion:
         """Return the completion.
@@ -477,7 +475,7 @@ class Assembly:
         received = self._received
         return Completion("".join(self._text), unique_ids(self._calls), reason, received.usage, received.model, state)
 
-    def _take(self, part: Part) -> str:
+    def _take(self, part: Part) -> Piece:
         signature = part.thought_signature
         signed = {}
         if signature:
@@ -488,6 +486,7 @@ class Assembly:
             self._take_call(part.function_call, signed)
         elif part.thought:
             self._take_thought(part.text or "", signed)
+            return Reasoning(part.text) if part.text else ""
         elif part.text or (signed and part.text is not None):
             self._take_text(part.text or "", signed)
             return part.text or ""

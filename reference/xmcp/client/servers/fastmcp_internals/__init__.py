@@ -6,7 +6,12 @@ Every reliance on a private name or on an undocumented fact is in this package, 
 
 from xmcp.client.servers.fastmcp_internals.http_client import CONNECT_SECONDS, NEVER_SENT
 from xmcp.client.servers.fastmcp_internals.logs import logged
-from xmcp.client.servers.fastmcp_internals.sessions import check_results_in_slices, prepared, skip_result_validation
+from xmcp.client.servers.fastmcp_internals.sessions import (
+    check_results_in_slices,
+    prepared,
+    progress_handler,
+    skip_result_validation,
+)
 from xmcp.client.servers.fastmcp_internals.transports import resilient
 
 __all__ = [
@@ -15,6 +20,7 @@ __all__ = [
     "check_results_in_slices",
     "logged",
     "prepared",
+    "progress_handler",
     "resilient",
     "skip_result_validation",
 ]
