@@ -221,11 +221,11 @@ class _Detail:
                 self._members[name] = value
                 size += len(encode_json(value))
         text = part.get("text")
-        new = self._take_text(text) if isinstance(text, str) and text else ""
-        return size + len(new), new
+        added, new = self._take_text(text) if isinstance(text, str) and text else (0, "")
+        return size + added, new
 
-    def _take_text(self, text: str) -> str:
-        last = self._texts[-1] if self._texts else ""
+    def _take_text(self, text: str) -> tuple[int, str]:
+        last, new = self._texts[-1] if self._texts else "", text
         if self._grows is not False and last:
             continued = text.startswith(last)
             if continued and len(text) > len(last) >= _BY_CHANCE:
@@ -234,9 +234,12 @@ class _Detail:
                 self._grows = False
             if self._grows:
                 self._texts = [text if continued else last + text]
-                return text[len(last) :] if continued else text
+                new = text[len(last) :] if continued else text
+                return len(new), new
+            if continued:
+                new = text[len(last) :]  # most likely all of it so far, but for a text so short
         self._texts.append(text)
-        return text
+        return len(text), new
 
     def whole(self) -> dict[str, Any]:
         """Return the entry as MiniMax wants it back."""
