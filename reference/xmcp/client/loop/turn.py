@@ -377,9 +377,9 @@ class ToolTurn:
             case Warned(call, text):
                 return ToolWarning(**self._fields(call), text=text)
             case AttemptProgress():
-                report = event.take()
-                told = {"progress": report.progress, "total": report.total, "text": report.text}
-                return ToolProgress(**self._fields(event.call), **told)
+                told = event.take()
+                of_call = self._fields(event.call)
+                return ToolProgress(**of_call, progress=told.progress, total=told.total, text=told.text)
             case _:
                 entry = self._catalogue.entries.get(self._legal_names[event.name])
                 report = CallReport(entry.server.name if entry else None, attempts=1)
