@@ -13,9 +13,11 @@ from xmcp.chat.events import (
     ChatChunk,
     ChatWarning,
     LLMDelta,
+    LLMReasoning,
     LLMUsage,
     ToolDisplay,
     ToolError,
+    ToolProgress,
     ToolRequested,
     ToolResult,
 )
@@ -110,9 +112,32 @@ def test_a_display_is_framed_with_the_tool_it_comes_from() -> None:
     assert "EMEA" in drawn
 
 
+def reported(progress: float, total: float | None = None, text: str = "", name: str = "sales") -> ChatChunk:
+    return ToolProgress(turn=1, call_id="1", tool_name=name, progress=progress, total=total, text=text)
+
+
+def lines_of(*chunks: ChatChunk) -> list[str]:
+    return [line.strip() for line in printed(*chunks).splitlines()]
+
+
+def test_thoughts_stand_apart_from_the_text_of_the_model() -> None:
+    thoughts = [LLMReasoning(turn=1, text=text) for text in ("They want ", "bolts.")]
+    texts = [LLMDelta(turn=1, text=text) for text in ("I ", "look.")]
+    drawn = lines_of(*thoughts, *texts, thoughts[1], USAGE)
+    assert drawn == ["Think  They want bolts.", "Model  I look.", "Think  bolts."]
+
+
+def test_progress_is_a_line_for_each_text_that_is_new() -> None:
+    told = [reported(1, 4, "May"), reported(2, 4, "May"), reported(3, 4, "June"), reported(7), reported(8)]
+    assert lines_of(*told) == ["…  sales: 25% May", "…  sales: 75% June", "…  sales: 7"]
+    assert lines_of(reported(1, 0), reported(1, -2, "x")) == ["…  sales: 1", "…  sales: 1 x"]
+
+
 @pytest.mark.parametrize(
     "chunk",
     [
+        LLMReasoning(turn=1, text=HOSTILE + "\n"),
+        reported(1, 2, HOSTILE, HOSTILE),
         LLMDelta(turn=1, text=HOSTILE + "\n"),
         requested(HOSTILE, {HOSTILE: HOSTILE}),
         succeeded(HOSTILE, HOSTILE),

@@ -20,7 +20,7 @@ from xmcp.render import render
 from xmcp.render.view.untrusted import label, visible
 
 if TYPE_CHECKING:
-    from xmcp.client import ChatChunk, ToolEvent
+    from xmcp.client import ChatChunk, ToolEvent, ToolProgress
     from xmcp.wire import ErrorInfo
 
 _MARGIN = 5
@@ -28,11 +28,17 @@ _INDENT = " " * (_MARGIN + 2)
 
 
 class Transcript:
-    """Prints a conversation: the person's words, the model's text as it arrives, each call, each display."""
+    """Prints a conversation: the person's words, the model's text and thoughts as they arrive, each call, each display.
+
+    Of the progress of a call it prints a line for each text that its server reports, which is new.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._flow: Flow | None = None
+        self._writes = ""
+        """The type of the events whose texts flow."""
+        self._reported: dict[str, str] = {}
 
     def person(self, words: str) -> None:
         """Print the person's words."""
@@ -41,14 +47,19 @@ class Transcript:
 
     def event(self, chunk: ChatChunk) -> None:
         """Print one event of the chat."""
-        if chunk.type == "llm_delta":
-            self._write(chunk.text)
+        if chunk.type in ("llm_delta", "llm_reasoning"):
+            self._write(chunk.text, chunk.type)
+            return
+        if chunk.type == "tool_progress" and self._reported.get(chunk.call_id) == chunk.text:
             return
         self._end_text()
         if chunk.type == "warning":
             self._entry("!", "yellow", Text(label(chunk.text, 400), style="yellow"))
         elif chunk.type == "tool_call":
             self._entry("→", "cyan", Text(call_line(_name(chunk), chunk.arguments), style="cyan"))
+        elif chunk.type == "tool_progress":
+            self._reported[chunk.call_id] = chunk.text
+            self._entry("…", "cyan", Text(label(f"{_name(chunk)}: {progress_line(chunk)}", 300), style="dim"))
         elif chunk.type == "tool_result":
             room = max(self._console.width - len(_INDENT), 20)
             gist = label(f"{_name(chunk)} tells the model: {chunk.text or '(nothing)'}", room)
@@ -68,10 +79,14 @@ class Transcript:
         grid.add_row(Text(mark, style=style), words)
         self._console.print(grid)
 
-    def _write(self, piece: str) -> None:
+    def _write(self, piece: str, kind: str) -> None:
+        if self._writes != kind:
+            self._end_text()
         if self._flow is None:
+            self._writes = kind
             self._flow = Flow(max(self._console.width - len(_INDENT), 20), _INDENT)
-            self._console.print(Text.assemble(("Model".rjust(_MARGIN), "bold magenta"), "  "), end="")
+            who = ("Model", "bold magenta") if kind == "llm_delta" else ("Think", "dim magenta")
+            self._console.print(Text.assemble((who[0].rjust(_MARGIN), who[1]), "  "), end="")
         self._put(self._flow.feed(visible(piece)))
 
     def _end_text(self) -> None:
@@ -80,7 +95,7 @@ class Transcript:
             self._flow = None
 
     def _put(self, text: str) -> None:
-        self._console.print(Text(text), end="", soft_wrap=True)
+        self._console.print(Text(text, style="" if self._writes == "llm_delta" else "dim"), end="", soft_wrap=True)
         self._console.file.flush()
 
 
@@ -94,6 +109,13 @@ def call_line(tool_name: str, arguments: Mapping[str, Any] | None) -> str:
         return f"{tool_name}(arguments that are not a JSON object)"
     given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
     return label(f"{tool_name}({given})", 300)
+
+
+def progress_line(event: ToolProgress) -> str:
+    """Return how far a call is as a line of text: `40 %  Reading May`, or the server's number where there is no end."""
+    total = event.total or 0
+    far = f"{event.progress / total:.0%}" if total > 0 else f"{event.progress:g}"
+    return f"{far} {event.text}".rstrip()
 
 
 def error_line(error: ErrorInfo) -> str:
