@@ -546,6 +546,10 @@ def by_type(chunk: ChatChunk) -> None:
         assert_type(chunk.tool_name, str)
     elif chunk.type == "llm_delta":
         assert_type(chunk.text, str)
+    elif chunk.type == "llm_reasoning":
+        assert_type(chunk, LLMReasoning)
+    elif chunk.type == "tool_progress":
+        assert_type(chunk.total, float | None)
     elif chunk.type == "tool_call":
         assert_type(chunk.arguments, dict[str, Any] | None)
     elif chunk.type == "tool_started":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.box import ROUNDED
 from rich.console import Console
@@ -27,6 +27,18 @@ _MARGIN = 5
 _INDENT = " " * (_MARGIN + 2)
 
 
+class _Voice(NamedTuple):
+    """Whose words flow: how that is named and coloured, and the style of the words."""
+
+    name: str
+    colour: str
+    style: str
+
+
+_MODEL: Final = _Voice("Model", "bold magenta", "")
+_THOUGHT: Final = _Voice("Think", "dim magenta", "dim")
+
+
 class Transcript:
     """Prints a conversation: the person's words, the model's text and thoughts as they arrive, each call, each display.
 
@@ -36,8 +48,8 @@ class Transcript:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._flow: Flow | None = None
-        self._writes = ""
-        """The type of the events whose texts flow."""
+        self._voice = _MODEL
+        """Whose words flow."""
         self._reported: dict[str, str] = {}
 
     def person(self, words: str) -> None:
@@ -47,8 +59,11 @@ class Transcript:
 
     def event(self, chunk: ChatChunk) -> None:
         """Print one event of the chat."""
-        if chunk.type in ("llm_delta", "llm_reasoning"):
-            self._write(chunk.text, chunk.type)
+        if chunk.type == "llm_delta":
+            self._write(chunk.text, _MODEL)
+            return
+        if chunk.type == "llm_reasoning":
+            self._write(chunk.text, _THOUGHT)
             return
         if chunk.type == "tool_progress" and self._reported.get(chunk.call_id) == chunk.text:
             return
@@ -79,14 +94,13 @@ class Transcript:
         grid.add_row(Text(mark, style=style), words)
         self._console.print(grid)
 
-    def _write(self, piece: str, kind: str) -> None:
-        if self._writes != kind:
+    def _write(self, piece: str, voice: _Voice) -> None:
+        if self._voice != voice:
             self._end_text()
         if self._flow is None:
-            self._writes = kind
+            self._voice = voice
             self._flow = Flow(max(self._console.width - len(_INDENT), 20), _INDENT)
-            who = ("Model", "bold magenta") if kind == "llm_delta" else ("Think", "dim magenta")
-            self._console.print(Text.assemble((who[0].rjust(_MARGIN), who[1]), "  "), end="")
+            self._console.print(Text.assemble((voice.name.rjust(_MARGIN), voice.colour), "  "), end="")
         self._put(self._flow.feed(visible(piece)))
 
     def _end_text(self) -> None:
@@ -95,7 +109,7 @@ class Transcript:
             self._flow = None
 
     def _put(self, text: str) -> None:
-        self._console.print(Text(text, style="" if self._writes == "llm_delta" else "dim"), end="", soft_wrap=True)
+        self._console.print(Text(text, style=self._voice.style), end="", soft_wrap=True)
         self._console.file.flush()
 
 
