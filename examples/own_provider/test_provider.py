@@ -17,7 +17,7 @@ class House:
     """A stand-in for the model: it says what a test tells it, and keeps what it was asked."""
 
     # It counts no cached tokens, lists no models, sees no pictures, and wants nothing back that it thought.
-    lacks = frozenset(("cached_tokens", "models", "images", "images_in_results", "reasoning"))
+    lacks = frozenset(("cached_tokens", "models", "images", "images_in_results", "reasoning", "shown_reasoning"))
     models = ()
     malformed = (
         Raw("a text that is none", b'{"text": 7}\n'),

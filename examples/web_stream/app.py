@@ -1,4 +1,4 @@
-"""A chat in a web page: text as it grows, the tools at work, displays, a conversation, a stop button.
+"""A chat in a web page: text and thoughts as they grow, tools at work, displays, a conversation, a stop button.
 
     export OPENAI_API_KEY=sk-…        # or OPENAI_BASE_URL=http://localhost:11434/v1 of a model that runs here
     export MODEL=gpt-4o MCP_SERVER=http://127.0.0.1:3333        # or a command that starts a server
@@ -29,8 +29,8 @@ from xmcp.client import SSE_HEADERS
 
 HERE = Path(__file__).parent
 SAMPLE = [sys.executable, "-m", "xmcp", "serve", str(HERE.parent / "display_server.py"), "--transport", "stdio"]
-CALLS = {"tool_call", "tool_started", "tool_result", "tool_error", "tool_display"}
-SHOWN = CALLS | {"llm_delta", "retry", "done", "failed"}
+CALLS = {"tool_call", "tool_started", "tool_progress", "tool_result", "tool_error", "tool_display"}
+SHOWN = CALLS | {"llm_delta", "llm_reasoning", "retry", "done", "failed"}
 
 
 async def ask(request: Request) -> Response:

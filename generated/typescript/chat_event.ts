@@ -9,8 +9,10 @@ import type { UsageRecord } from "./usage_record.js";
  */
 export type KnownChatEvent =
   | LlmDeltaChatEvent
+  | LlmReasoningChatEvent
   | ToolCallChatEvent
   | ToolStartedChatEvent
+  | ToolProgressChatEvent
   | ToolResultChatEvent
   | ToolDisplayChatEvent
   | ToolErrorChatEvent
@@ -25,7 +27,7 @@ export type KnownChatEvent =
  */
 export interface ChatEvent {
   /**
-   * `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or `failed`.
+   * `llm_delta`, `llm_reasoning`, `tool_call`, `tool_started`, `tool_progress`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or `failed`.
    */
   type: string;
   /**
@@ -41,7 +43,7 @@ export interface ChatEvent {
    */
   tool_name?: string;
   /**
-   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
+   * Depends on the type: the next piece of the model's text or of its reasoning, the arguments of a call as the model wrote them, what a server says of its progress, the text of a result, or a warning.
    */
   text?: string;
   /**
@@ -50,6 +52,14 @@ export interface ChatEvent {
   arguments?: {
     [k: string]: unknown;
   } | null;
+  /**
+   * How far an attempt of the call is, in units of the server's own.
+   */
+  progress?: number;
+  /**
+   * What `progress` will be at the end, where the server knows it.
+   */
+  total?: number;
   /**
    * The display to show to the person now.
    */
@@ -66,7 +76,7 @@ export interface ChatEvent {
   usage?: UsageRecord;
   result?: ChatResult;
   /**
-   * The conversation up to the failure, to be passed to the next chat.
+   * The conversation up to the failure, to be passed to the next chat; absent where the reader is not to see it.
    */
   history?: Message[];
   [k: string]: unknown;
@@ -100,9 +110,9 @@ export interface ChatResult {
    */
   displays: DisplayEnvelope[];
   /**
-   * The conversation, to be passed to the next chat.
+   * The conversation, to be passed to the next chat; absent where the reader is not to see it.
    */
-  history: Message[];
+  history?: Message[];
   usage: UsageTotal;
   /**
    * `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or `empty`.
@@ -149,7 +159,18 @@ export interface FunctionCall {
 export interface LlmDeltaChatEvent extends ChatEvent {
   type: "llm_delta";
   /**
-   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
+   * Depends on the type: the next piece of the model's text or of its reasoning, the arguments of a call as the model wrote them, what a server says of its progress, the text of a result, or a warning.
+   */
+  text: string;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `llm_reasoning`.
+ */
+export interface LlmReasoningChatEvent extends ChatEvent {
+  type: "llm_reasoning";
+  /**
+   * Depends on the type: the next piece of the model's text or of its reasoning, the arguments of a call as the model wrote them, what a server says of its progress, the text of a result, or a warning.
    */
   text: string;
   [k: string]: unknown;
@@ -191,6 +212,26 @@ export interface ToolStartedChatEvent extends ChatEvent {
   [k: string]: unknown;
 }
 /**
+ * ChatEvent of the type `tool_progress`.
+ */
+export interface ToolProgressChatEvent extends ChatEvent {
+  type: "tool_progress";
+  /**
+   * The call the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  /**
+   * How far an attempt of the call is, in units of the server's own.
+   */
+  progress: number;
+  text?: string;
+  [k: string]: unknown;
+}
+/**
  * ChatEvent of the type `tool_result`.
  */
 export interface ToolResultChatEvent extends ChatEvent {
@@ -204,7 +245,7 @@ export interface ToolResultChatEvent extends ChatEvent {
    */
   tool_name: string;
   /**
-   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
+   * Depends on the type: the next piece of the model's text or of its reasoning, the arguments of a call as the model wrote them, what a server says of its progress, the text of a result, or a warning.
    */
   text: string;
   [k: string]: unknown;
@@ -266,7 +307,7 @@ export interface RetryChatEvent extends ChatEvent {
 export interface WarningChatEvent extends ChatEvent {
   type: "warning";
   /**
-   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
+   * Depends on the type: the next piece of the model's text or of its reasoning, the arguments of a call as the model wrote them, what a server says of its progress, the text of a result, or a warning.
    */
   text: string;
   [k: string]: unknown;
@@ -293,9 +334,5 @@ export interface DoneChatEvent extends ChatEvent {
 export interface FailedChatEvent extends ChatEvent {
   type: "failed";
   error: ErrorInfo;
-  /**
-   * The conversation up to the failure, to be passed to the next chat.
-   */
-  history: Message[];
   [k: string]: unknown;
 }

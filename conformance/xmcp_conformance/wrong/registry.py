@@ -30,6 +30,7 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.kept_turns",
         "clients.miniature",
         "clients.told_displays",
+        "clients.told_meanwhile",
         "clients.tool_names",
         "clients.usage",
     ),

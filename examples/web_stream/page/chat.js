@@ -21,6 +21,18 @@ async function* events(body) {
   }
 }
 
+// What a model thinks, folded: a line that can be opened.
+function thoughts() {
+  const line = add(chat, "details")
+  add(line, "summary", "thinks …")
+  return { line, text: add(line, "pre") }
+}
+
+// How far a call is, in the numbers and the words of its server; the total can be unknown.
+function far({ progress, total, text = "" }) {
+  return `${total > 0 ? `${Math.round((100 * progress) / total)} %` : progress} ${text}`
+}
+
 // One line for each call, which says how far it is; what the model read can be opened.
 function call(lines, { call_id: id, tool_name: name }, state, text = "") {
   const line = (lines[id] ??= add(chat, "details"))
@@ -50,18 +62,23 @@ async function run(text, signal) {
   const response = await fetch("ask", { method: "POST", headers, body, signal })
   if (!response.ok) throw new Error(await response.text())
   const lines = {}
-  let answer // the paragraph that the model writes
+  let answer, thought // the paragraph that the model writes, and what it thinks
   for await (const event of events(response.body)) {
     if (event.type === "llm_delta") (answer ??= add(chat, "p")).append(event.text)
-    else if (event.type === "retry" && !event.call_id) answer?.replaceChildren() // the model begins again
+    else if (event.type === "llm_reasoning") (thought ??= thoughts()).text.append(event.text)
+    else if (event.type === "retry" && !event.call_id) {
+      answer?.replaceChildren() // the model begins again
+      thought?.text.replaceChildren()
+    }
     else if (event.type === "retry") call(lines, event, `once more in ${event.wait_ms} ms`)
     else if (event.type === "tool_call") call(lines, event, "waits")
     else if (event.type === "tool_started") call(lines, event, "runs …")
+    else if (event.type === "tool_progress") call(lines, event, far(event))
     else if (event.type === "tool_result") call(lines, event, "done", event.text)
     else if (event.type === "tool_error") call(lines, event, event.error.message)
     else if (event.type === "tool_display") display(event.envelope)
     else if (event.type === "failed") add(chat, "p", `The chat cannot go on: ${event.error.message}`)
-    if (event.type.startsWith("tool_")) answer = undefined // what the model writes next is a new paragraph
+    if (event.type.startsWith("tool_")) answer = thought = undefined // what the model writes next is a new paragraph
     if (event.type === "done" || event.type === "failed") return
   }
   throw new Error("the answer broke off")

@@ -92,9 +92,9 @@ class ChatResult(BaseModel):
     """
     All displays of the chat, by turn and, within a turn, in call order.
     """
-    history: list[Message]
+    history: list[Message] | None = None
     """
-    The conversation, to be passed to the next chat.
+    The conversation, to be passed to the next chat; absent where the reader is not to see it.
     """
     usage: UsageTotal
     stop_reason: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
@@ -113,7 +113,7 @@ class ChatEvent(BaseModel):
     )
     type: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
     """
-    `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or `failed`.
+    `llm_delta`, `llm_reasoning`, `tool_call`, `tool_started`, `tool_progress`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or `failed`.
     """
     turn: Annotated[int, Field(ge=0)]
     """
@@ -129,11 +129,19 @@ class ChatEvent(BaseModel):
     """
     text: str | None = None
     """
-    Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
+    Depends on the type: the next piece of the model's text or of its reasoning, the arguments of a call as the model wrote them, what a server says of its progress, the text of a result, or a warning.
     """
     arguments: dict[str, Any] | None = None
     """
     Arguments of a call; null if the model did not write a JSON object.
+    """
+    progress: float | None = None
+    """
+    How far an attempt of the call is, in units of the server's own.
+    """
+    total: float | None = None
+    """
+    What `progress` will be at the end, where the server knows it.
     """
     envelope: display_envelope.DisplayEnvelope | None = None
     """
@@ -152,5 +160,5 @@ class ChatEvent(BaseModel):
     result: ChatResult | None = None
     history: list[Message] | None = None
     """
-    The conversation up to the failure, to be passed to the next chat.
+    The conversation up to the failure, to be passed to the next chat; absent where the reader is not to see it.
     """

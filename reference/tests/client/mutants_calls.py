@@ -76,9 +76,9 @@ def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
     """Puts the text of an exception of its own into an error for the model."""
     execute = tool_client_adapter.ToolClientAdapter.execute_tool_call
 
-    async def telling(server: Any, tool: str, given: dict[str, Any]) -> Any:
+    async def telling(server: Any, *given: Any) -> Any:
         try:
-            return await execute(server, tool, given)
+            return await execute(server, *given)
         except tool_client_adapter.CallFailed as exc:
             if exc.__cause__ is not None and not isinstance(exc.__cause__, tool_client_adapter.CallFailed):
                 exc.error = replace(exc.error, message=f"{exc.error.message} {exc.__cause__}")

@@ -12,9 +12,20 @@ from mutants import breaks, rewrite_events
 
 from xmcp.chat import client_made_errors, messages
 from xmcp.chat.completions import unique_ids
-from xmcp.chat.events import ChatFailed, ChatResult, Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
+from xmcp.chat.events import (
+    ChatFailed,
+    ChatResult,
+    Done,
+    LLMDelta,
+    LLMReasoning,
+    LLMRetry,
+    ToolDisplay,
+    ToolError,
+    ToolResult,
+)
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget, server_results
+from xmcp.client.calls.progress import AttemptProgress
 from xmcp.client.hooks import quota_accounts, quotas
 from xmcp.client.loop import usage
 from xmcp.client.loop.chat import Chat
@@ -452,6 +463,39 @@ def counts_results_to_the_next_turn(patch: pytest.MonkeyPatch) -> None:
         return [replace(event, turn=event.turn + 1) if isinstance(event, ToolResult) else event]
 
     rewrite_events(patch, ToolTurn, later)
+
+
+@breaks("XMCP-REC-007")
+def tells_its_reasoning_as_text(patch: pytest.MonkeyPatch) -> None:
+    """Tells the model's reasoning as its text."""
+
+    def aloud(_: Chat, event: Any) -> list[Any]:
+        return [LLMDelta(turn=event.turn, text=event.text) if isinstance(event, LLMReasoning) else event]
+
+    rewrite_events(patch, Chat, aloud)
+
+
+@breaks("XMCP-REC-008")
+def tells_every_report(patch: pytest.MonkeyPatch) -> None:
+    """Tells the application each report of progress, however many there are."""
+    report = AttemptProgress.report
+
+    def at_once(progress: AttemptProgress, *said: Any) -> None:
+        report(AttemptProgress(progress.call, progress._emit), *said)
+
+    patch.setattr(AttemptProgress, "report", at_once)
+
+
+@breaks("XMCP-REC-009")
+def forgets_the_last_report(patch: pytest.MonkeyPatch) -> None:
+    """Drops the reports of progress that it has not told when the answer comes."""
+
+    def dropping(progress: AttemptProgress) -> None:
+        progress._ended = True
+        if progress._timer is not None:
+            progress._timer.cancel()
+
+    patch.setattr(AttemptProgress, "end", dropping)
 
 
 @breaks("XMCP-REC-003")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
-from support import browser
+from support import browser, mcp_servers
 from support.example_programs import EXAMPLES, MARKUP, SERVE, events_in, program, shows
 from support.http_host import hosted
-from support.scripted_model import ChatServer
+from support.scripted_model import ChatServer, Reply
 
 TABLE = {"region": "EMEA", "show_user": True}
 
@@ -150,6 +151,43 @@ async def test_the_page_shows_text_as_it_grows_the_tool_at_work_and_its_display_
         failed = await page.value("[...document.querySelectorAll('summary')].at(-1).textContent")
         assert failed.startswith("sales_table: ")
         assert "region" in failed
+        assert await page.value("[document.title, document.querySelectorAll('img').length]") == ["Chat", 0]
+
+
+@pytest.mark.slow
+async def test_the_page_shows_how_far_a_tool_is_and_what_the_model_thinks_folded(
+    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def thinks(reply: Reply, *thoughts: str) -> Reply:
+        reply.pieces[1:1] = [chat_server.reply.delta(reasoning_content=thought) for thought in thoughts]
+        return reply
+
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("MCP_SERVER", " ".join(mcp_servers.stdio_command("fragile")))
+    broken = thinks(chat_server.reply.streamed("It i"), "An old idea.")
+    broken.pieces[4:] = [None]
+    chat_server.replies = [
+        broken,
+        thinks(shows(chat_server, "count", to=3, seconds=1), "They want ", MARKUP),
+        thinks(chat_server.reply.streamed("Done."), "Three it is."),
+    ]
+    async with hosted(program(EXAMPLES / "web_stream" / "app.py").app) as url, browser.page() as page:
+        await page.show(f"{url}/")
+        await page.value(
+            "window.seen = []; new MutationObserver(() => seen.push(...[...document.querySelectorAll('summary')]"
+            ".map(one => one.textContent))).observe(document.querySelector('#chat'), {childList: true, subtree: true})"
+        )
+        await ask(page, "Count.")
+        await page.until(f"{LAST} === 'Done.'")
+        seen = await page.value("seen")
+        assert [one for one in seen if re.fullmatch(r"count: \d+ % step \d", one)]
+        assert "count: 100 % step 3" in seen
+        lines = await page.value("[...document.querySelectorAll('summary')].map(one => one.textContent)")
+        assert lines == ["thinks …", "count: done", "thinks …"]
+        thoughts = await page.value("[...document.querySelectorAll('pre')].map(one => one.textContent)")
+        assert [thoughts[0], thoughts[-1]] == [f"They want {MARKUP}", "Three it is."]
+        assert await page.value("document.querySelector('details').open") is False
         assert await page.value("[document.title, document.querySelectorAll('img').length]") == ["Chat", 0]
 
 

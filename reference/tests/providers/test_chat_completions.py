@@ -75,7 +75,8 @@ def test_arguments_that_came_as_an_object_become_text() -> None:
 
 
 def test_a_refusal_is_text_and_so_are_parts() -> None:
-    assert whole({"choices": [{"message": {"content": None, "refusal": "I will not."}}]}, "test").text == "I will not."
+    _, refused = whole({"choices": [{"message": {"content": None, "refusal": "I will not."}}]}, "test")
+    assert refused.text == "I will not."
     assert content_text([{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]) == "ab"
 
 
@@ -381,7 +382,7 @@ def test_a_piece_of_text_costs_no_more_than_ten_calls_of_functions() -> None:
     try:
         for _ in range(20):
             for read in reader.feed(event):
-                received += assembly.take(parse(read.data, "test"))
+                received += "".join(assembly.take(parse(read.data, "test")))
     finally:
         sys.setprofile(None)
     assert received == " word" * 20

@@ -33,7 +33,7 @@ from xmcp.providers import (
     streamed_answers,
 )
 from xmcp.providers import mistral as provider_module
-from xmcp.providers.base import Received
+from xmcp.providers.base import Reasoning, Received
 from xmcp.providers.contract import SECRET, Answer, Raw, ask
 from xmcp.providers.formats import chat_completions, mistral
 
@@ -365,8 +365,10 @@ async def test_an_answer_in_one_piece_is_read(chat_server: Any, provider: Mistra
     content = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hello"}]
     said = {"model": "m", "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}]}
     chat_server.replies = [Reply([json.dumps(said).encode()], 200, "application/json")]
-    text, completion = [piece async for piece in provider.stream(ModelRequest([{"role": "user", "content": "Hi"}]))]
+    request = ModelRequest([{"role": "user", "content": "Hi"}])
+    thought, text, completion = [piece async for piece in provider.stream(request)]
     assert isinstance(completion, Completion)
+    assert thought == Reasoning("hm")
     assert text == completion.text == "Hello"
     assert completion.vendor_state is not None
 

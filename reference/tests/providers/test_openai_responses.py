@@ -68,7 +68,8 @@ def body(messages: Sequence[Mapping[str, Any]] = HELLO, tools: Any = (), **optio
 
 
 def items_of(*items: Mapping[str, Any], **members: Any) -> Completion:
-    return whole({**stand_in.response("completed", items), **members}, "openai")
+    _, completion = whole({**stand_in.response("completed", items), **members}, "openai")
+    return completion
 
 
 def message(text: str, **members: Any) -> dict[str, Any]:
@@ -375,7 +376,7 @@ def events(*items: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def assembled(stream: Sequence[Mapping[str, Any]], received: Received | None = None) -> tuple[list[str], Completion]:
     assembly = Assembly("openai", received)
-    pieces = [text for event in stream if (text := assembly.take(event))]
+    pieces = [piece for event in stream for piece in assembly.take(event) if isinstance(piece, str)]
     return pieces, assembly.finish(done=False)
 
 
@@ -414,7 +415,33 @@ def test_two_messages_of_an_answer_are_two_paragraphs() -> None:
 
 def test_an_emoji_that_is_cut_in_two_spoils_nothing_else() -> None:
     data = b'{"type":"response.output_text.delta","output_index":0,"delta":"a\\ud83d"}'
-    assert Assembly("openai").take(responses.parse(data, "openai")) == "a�"
+    assert Assembly("openai").take(responses.parse(data, "openai")) == ("a�",)
+
+
+def test_parts_of_the_reasoning_are_paragraphs_whatever_its_items_are() -> None:
+    kind = "response.reasoning_summary_text.delta"
+    places = [(0, 0, "**Plan**"), (0, 0, " a"), (0, 1, "**Doubt**"), (1, 1, "b"), (1, 1, ""), (1, 1, " c")]
+    assembly, thoughts = Assembly("openai"), []
+    for item, part, text in places:
+        thoughts += assembly.take({"type": kind, "output_index": item, "summary_index": part, "delta": text})
+    assert "".join(one.text for one in thoughts) == "**Plan** a\n\n**Doubt**\n\nb c"
+    assert len(thoughts) == 5
+
+
+@pytest.mark.parametrize(
+    ("item", "shown"),
+    [
+        ({"summary": [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}]}, "a\n\nb"),
+        ({"summary": [], "content": [{"type": "reasoning_text", "text": "c"}]}, "c"),
+        ({"summary": "a", "content": None}, ""),
+        ({"summary": [7, {"text": 7}, {"text": ""}]}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_answer_in_one_piece_has_its_reasoning(item: dict[str, Any], shown: str) -> None:
+    items = [{"id": "rs_1", "type": "reasoning", **item}, message("ok")]
+    reasoning, completion = whole(stand_in.response("completed", items), "openai")
+    assert (reasoning, completion.text) == (shown, "ok")
 
 
 def test_what_arrives_besides_the_text_is_counted_while_it_arrives() -> None:
@@ -478,7 +505,7 @@ def test_a_piece_of_text_costs_no_more_than_ten_calls_of_functions() -> None:
     try:
         for _ in range(20):
             for read in reader.feed(event):
-                received += assembly.take(responses.parse(read.data, "test"))
+                received += "".join(assembly.take(responses.parse(read.data, "test")))
     finally:
         sys.setprofile(None)
     assert received == " word" * 20

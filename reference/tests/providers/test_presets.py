@@ -29,8 +29,8 @@ from xmcp.providers import (
     ToolSchemas,
     Usage,
 )
-from xmcp.providers.base import Received
-from xmcp.providers.contract import Answer, Raw, ask
+from xmcp.providers.base import Reasoning, Received
+from xmcp.providers.contract import Answer, Raw, all_of, ask
 from xmcp.providers.formats import chat_completions, deepseek, minimax
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -277,6 +277,12 @@ def details_of(*texts: Any, **members: Any) -> Completion:
     return assembly.finish(done=True)
 
 
+def shown(*texts: str) -> str:
+    assembly = minimax.Assembly("minimax", Received())
+    parts = [{"choices": [{"delta": {"reasoning_details": [{"index": 0, "text": text}]}}]} for text in texts]
+    return chat_completions.reasoning_in([piece for part in parts for piece in assembly.take(part)])
+
+
 def thought(completion: Completion) -> str:
     assert completion.vendor_state is not None
     (detail,) = completion.vendor_state.value["reasoning_details"]
@@ -319,7 +325,11 @@ def test_parts_of_details_are_added_to_each_other(parts: list[str]) -> None:
     "parts", [["The user", "The user asks", "The user asks."], ["T", "The", "The user as", "The user asks."]]
 )
 def test_parts_that_have_all_so_far_replace_each_other(parts: list[str]) -> None:
-    assert thought(details_of(*parts)) == "The user asks."
+    assert thought(details_of(*parts)) == shown(*parts) == "The user asks."
+
+
+def test_parts_that_are_added_to_each_other_are_shown_once() -> None:
+    assert shown("The user", " asks", " The user asks again") == "The user asks The user asks again"
 
 
 def test_parts_that_have_all_so_far_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,6 +407,28 @@ async def test_thoughts_in_the_text_are_no_text(mini_max: MiniMax, written: str,
     assert mini_max.bodies[1]["messages"][1]["content"] == written
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("written", "reasoning"),
+    [
+        ("<think>\nHm </thin k>.\n</think>\n\nHello <think> there", "\nHm </thin k>.\n"),
+        ("<think></think>ok", ""),
+        ("<think>cut</th", "cut</th"),
+        ("<think>a", "a"),
+        ("plain <think>x</think>", ""),
+        ("<thi", ""),
+    ],
+)
+async def test_thoughts_in_the_text_are_shown_as_reasoning(
+    mini_max: MiniMax, written: str, reasoning: str, size: int
+) -> None:
+    parts = [{"content": written[begin : begin + size]} for begin in range(0, len(written), size)]
+    mini_max.answers(stream_of(*parts))
+    pieces, completion = await all_of(mini_max)
+    assert "".join(piece.text for piece in pieces if isinstance(piece, Reasoning)) == reasoning
+    assert "".join(piece for piece in pieces if isinstance(piece, str)) == completion.text
+
+
 @pytest.mark.parametrize(("written", "text"), [("<think>Hm.</think>ok", "ok"), ("<thi", "<thi")])
 async def test_thoughts_in_the_text_of_an_answer_in_one_piece_are_no_text(
     mini_max: MiniMax, written: str, text: str
@@ -448,5 +480,5 @@ async def test_an_answer_that_says_that_all_is_well_is_one(mini_max: MiniMax) ->
 def test_blanks_without_end_before_a_tag_are_held_back_no_longer() -> None:
     assembly = minimax.Assembly("minimax", Received())
     said = [assembly.take({"choices": [{"delta": {"content": " "}}]}) for _ in range(5000)]
-    assert said[-1] == " "
-    assert "".join(said) == assembly.finish(done=True).text == " " * 5000
+    assert said[-1] == [" "]
+    assert "".join(str(piece) for pieces in said for piece in pieces) == assembly.finish(done=True).text == " " * 5000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -21,7 +21,7 @@ from xmcp.chat.completions import fault
 from xmcp.chat.messages import copied
 from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.providers import ProviderError, ToolCall
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Received
 from xmcp.providers.contract import Answer
 from xmcp.providers.formats import (
     anthropic_messages,
@@ -131,6 +131,11 @@ def _events(vendor: StandIn, answer: Answer) -> list[Any]:
     return [json.loads(event.data) for event in read if event.data != b"[DONE]"]
 
 
+def said(pieces: Sequence[Piece]) -> str:
+    assert all(piece if isinstance(piece, str) else isinstance(piece.text, str) for piece in pieces)
+    return "".join(piece for piece in pieces if isinstance(piece, str))
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_spoilt_stream_is_an_answer_or_a_provider_error(name: str) -> None:
     vendor, parse, assembly = FORMATS[name]
@@ -140,8 +145,8 @@ def test_a_spoilt_stream_is_an_answer_or_a_provider_error(name: str) -> None:
         reading, text = assembly(), ""
         try:
             for data in spoiler.spoilt(good[number % len(good)]):
-                text += reading.take(parse(data, "vendor"))
-            text += reading.rest()
+                text += said(reading.take(parse(data, "vendor")))
+            text += said(reading.rest())
             completion = reading.finish(done=True)
         except ProviderError:
             refused += 1

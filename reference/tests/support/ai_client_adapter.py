@@ -19,7 +19,7 @@ from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependency_graph import DependencyError
-from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
+from xmcp.providers import Completion, ModelRequest, ProviderError, Reasoning, ToolCall, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import ErrorInfo
 from xmcp_conformance.profiles.client import driver
@@ -212,9 +212,14 @@ class _ToolClient:
         self.tools.update(tool.name for tool in listed)
         return listed
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> mt.CallToolResult:
+    async def execute_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], on_progress: Callable[..., None]
+    ) -> mt.CallToolResult:
+        async def report(*said: Any) -> None:
+            on_progress(*said)
+
         try:
-            return mt.CallToolResult.model_validate(await self.server.call_tool(tool_name, arguments))
+            return mt.CallToolResult.model_validate(await self.server.call_tool(tool_name, arguments, report))
         except ProtocolError as exc:
             if exc.code == mt.INVALID_PARAMS:
                 raise CallFailed(client_made_errors.refused_arguments(str(exc))) from None  # its words, not ours
@@ -241,8 +246,10 @@ class _Provider:
     supports_tools: bool = True
     max_context_tokens: int | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Reasoning | Completion, None]:
         answer = await self.model.answer(request.messages, request.tools.tools)
+        for thought in answer.reasoning:
+            yield Reasoning(thought)
         for piece in answer.pieces:
             yield piece
         request.received.bytes += len((answer.begun or {}).get("arguments", "").encode())

@@ -2,8 +2,9 @@
 
 Run as `python flooding_program.py KIND`, where KIND is what it pours without an end: `line`, `pings`, `notifications`,
 `garbage` or `answers`; or `nothing`: then `pour` answers with as many characters as its argument `size` says. With
-`brackets` and `brackets-id-last` an answer with `size` above 0 has a million arrays as well,
-with `blocks` ten thousand blocks. A further argument is the name of an extension that it announces.
+`brackets` and `brackets-id-last` an answer with `size` above 0 has a million arrays as well, with `blocks` ten
+thousand blocks, and with `reports` it sends so many reports of progress before. A further argument is the name of an
+extension that it announces.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ FLOODS = {
 }
 
 
+def reports(token: Any, count: int) -> list[dict[str, Any]]:
+    """Return so many reports of the progress of a call."""
+    told = [{"progressToken": token, "progress": n, "total": count, "message": f"row {n}"} for n in range(1, count + 1)]
+    return [{"jsonrpc": "2.0", "method": "notifications/progress", "params": params} for params in told]
+
+
 def command(kind: str, *extension: str) -> list[str]:
     """Return the command that pours out `kind`, of a server that announces the extension if there is one."""
     return [sys.executable, str(Path(__file__)), kind, *extension]
@@ -46,6 +53,10 @@ def _answer(request: dict[str, Any], kind: str) -> dict[str, Any]:
         while kind in FLOODS:
             os.write(1, FLOODS[kind])
         size = int(given.get("size") or 0)
+        if kind == "reports":
+            for report in reports(request["params"]["_meta"]["progressToken"], size):
+                sys.stdout.write(json.dumps(report) + "\n")
+            size = 1
         data = {"structuredContent": {"x": [[]] * 1_000_000}} if size and kind.startswith("brackets") else {}
         blocks = [{"type": "text", "text": "x" * size}] * (10_000 if size and kind == "blocks" else 1)
         return {"result": {"content": blocks, **data}}

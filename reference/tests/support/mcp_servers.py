@@ -178,6 +178,14 @@ def fragile() -> Any:
         return os.getpid()
 
     @mcp.tool
+    async def count(to: int, ctx: Context, seconds: float = 0) -> str:
+        """Reports each step, and rests after it."""
+        for step in range(1, to + 1):
+            await ctx.report_progress(step, to, f"step {step}")
+            await asyncio.sleep(seconds)
+        return "counted"
+
+    @mcp.tool
     async def hang(port: int) -> str:
         """Never answers. A `Witness` at the port learns when it began and how it ended."""
         _, writer = await asyncio.open_connection("127.0.0.1", port)

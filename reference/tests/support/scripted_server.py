@@ -11,6 +11,7 @@ An act is what a tool does with a call:
 - `Raw(text)`: an answer of this text and nothing else, for what no reader understands;
 - an exception: the call fails with it, as where a connection is lost;
 - `clock.never`: there is no answer, ever;
+- `Reporting(act, *reports)`: reports of progress, and then an act;
 - `in_turn(...)`: the first act for the first call, and so on; the last one is repeated;
 - a function of the arguments, sync or async: any of the above, or any other value, which is returned unchanged.
 """
@@ -36,6 +37,13 @@ class Raw:
     """An answer whose one text block is `text`."""
 
     text: str
+
+
+class Reporting:
+    """Reports of progress, each a `progress`, a `total` and a message, as far as there are; and then an act."""
+
+    def __init__(self, act: Act, *reports: tuple[Any, ...]) -> None:
+        self.act, self.reports = act, reports
 
 
 def in_turn(*acts: Act) -> Callable[[Any], Act]:
@@ -105,7 +113,7 @@ class ScriptedServer:
         listing = await _performed(self.discovers, None)
         return self.listing if listing is None else listing
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> Any:
+    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any], on_progress: Any = None) -> Any:
         """Do what the tool's act says."""
         self.calls.append((tool_name, arguments))
         self.called.set()
@@ -114,7 +122,12 @@ class ScriptedServer:
         try:
             for _ in range(self._delays.pop() if self._delays else 0):
                 await asyncio.sleep(0)
-            return self._written(tool_name, await _performed(self.acts[tool_name], arguments))
+            act = self.acts[tool_name]
+            if isinstance(act, Reporting):
+                for report in act.reports:
+                    on_progress(*report)
+                act = act.act
+            return self._written(tool_name, await _performed(act, arguments))
         finally:
             self.running -= 1
 

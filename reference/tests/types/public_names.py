@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, assert_never, assert_type
 from uuid import UUID
@@ -47,6 +47,7 @@ from xmcp.client import (
     FilePart,
     ImagePart,
     LLMDelta,
+    LLMReasoning,
     LLMRetry,
     LLMState,
     LLMUsage,
@@ -69,6 +70,7 @@ from xmcp.client import (
     ToolDisplay,
     ToolError,
     ToolEvent,
+    ToolProgress,
     ToolRequested,
     ToolResult,
     ToolRetry,
@@ -95,6 +97,7 @@ from xmcp.providers import (
     OpenAIProvider,
     OpenAIResponsesProvider,
     ProviderError,
+    Reasoning,
     ScriptedProvider,
     ToolCall,
     ToolSchemas,
@@ -254,13 +257,14 @@ class Echo:
     supports_tools = True
     max_context_tokens: int | None = None
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Reasoning | Completion, None]:
         """Say what the person said."""
         message: Message = request.messages[-1]
         tools: ToolSchemas = request.tools
         text = f"{message['content']} {len(tools.tools)} {request.sampler.temperature}"
         if not text:
             raise ProviderError("Nothing to say.", category=ErrorCategory.CONTENT, provider=self.name)
+        yield Reasoning("They said something, and want to hear it.")
         yield text
         calls = (ToolCall("c1", "add", "{}"),)
         yield Completion(text, calls, "tool_calls", Usage(1, 2, None), request.model)
@@ -344,8 +348,11 @@ class Local:
         """List them."""
         return [{"name": "add", "inputSchema": {"type": "object"}}]
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult | str:
+    async def execute_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], on_progress: Callable[..., None] = print
+    ) -> CallToolResult | str:
         """Call one."""
+        on_progress(1, 2, "half")
         if tool_name != "add":
             raise CallFailed(ErrorInfo("UNKNOWN_TOOL", tool_name), transport=False)
         return CallToolResult(content=[TextContent(type="text", text=str(arguments))])
@@ -539,8 +546,10 @@ def sync_chat() -> None:
 def by_class(chunk: ChatChunk) -> None:
     """Every class of event, and its fields."""
     match chunk:
-        case LLMDelta(text=text) | ChatWarning(text=text) | ToolWarning(text=text):
+        case LLMDelta(text=text) | LLMReasoning(text=text) | ChatWarning(text=text) | ToolWarning(text=text):
             assert_type(text, str)
+        case ToolProgress(progress=progress, total=total, text=text):
+            assert_type((progress, total, text), tuple[float, float | None, str])
         case LLMRetry(error=error) | ToolRetry(error=error):
             assert_type(error, ErrorInfo)
         case LLMUsage(usage=usage):
@@ -571,6 +580,10 @@ def by_type(chunk: ChatChunk) -> None:
         assert_type(chunk.tool_name, str)
     elif chunk.type == "llm_delta":
         assert_type(chunk.text, str)
+    elif chunk.type == "llm_reasoning":
+        assert_type(chunk, LLMReasoning)
+    elif chunk.type == "tool_progress":
+        assert_type(chunk.total, float | None)
     elif chunk.type == "tool_call":
         assert_type(chunk.arguments, dict[str, Any] | None)
     elif chunk.type == "tool_started":

@@ -171,11 +171,11 @@ def last_part_of_a_prefixed_name() -> None:
     def cut(tool: str) -> str:
         return tool.rpartition("__")[2] or tool
 
-    async def call_mcp(self: Server, tool_name: str, arguments: dict[str, Any]) -> Any:
-        return await over_mcp(self, cut(tool_name) if self.named else tool_name, arguments)
+    async def call_mcp(self: Server, tool_name: str, *given: Any) -> Any:
+        return await over_mcp(self, cut(tool_name) if self.named else tool_name, *given)
 
-    async def call_object(self: ToolClientAdapter, tool_name: str, arguments: dict[str, Any]) -> Any:
-        return await of_object(self, cut(tool_name) if self.named else tool_name, arguments)
+    async def call_object(self: ToolClientAdapter, tool_name: str, *given: Any) -> Any:
+        return await of_object(self, cut(tool_name) if self.named else tool_name, *given)
 
     Server.execute_tool_call = call_mcp  # type: ignore[method-assign]
     ToolClientAdapter.execute_tool_call = call_object  # type: ignore[method-assign]

@@ -37,9 +37,12 @@ def one_delta_for_each_character() -> None:
     """Each character of the model's text is a `llm_delta` of its own: how the text is cut is open."""
     pieces = Chat._pieces
 
-    async def characters(chat: Chat, model: Any, state: Any) -> AsyncGenerator[str, None]:
+    async def characters(chat: Chat, model: Any, state: Any) -> AsyncGenerator[Any, None]:
         async with aclosing(pieces(chat, model, state)) as received:
             async for piece in received:
+                if not isinstance(piece, str):
+                    yield piece
+                    continue
                 for place, character in enumerate(piece, 1):
                     yield character
                     await let_others_run(place)

@@ -31,10 +31,10 @@ def spells_the_text() -> None:
     """Report the model's text letter by letter (section 11.11, row "order": how it is cut into `llm_delta` is open)."""
     right = Chat._pieces
 
-    async def pieces(self: Chat, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
+    async def pieces(self: Chat, model: Model, state: LLMState) -> AsyncGenerator[Any, None]:
         async with aclosing(right(self, model, state)) as given:
             async for piece in given:
-                for part in piece if len(piece) <= _SPELT_OUT else [piece]:
+                for part in piece if isinstance(piece, str) and len(piece) <= _SPELT_OUT else [piece]:
                     yield part
 
     Chat._pieces = pieces

@@ -28,7 +28,7 @@ def letter_by_letter() -> None:
     async def pieces(self: Chat, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
         async with aclosing(received(self, model, state)) as whole:
             async for piece in whole:
-                for part in piece if len(piece) <= _LONG else (piece,):
+                for part in piece if isinstance(piece, str) and len(piece) <= _LONG else (piece,):
                     yield part
 
     Chat._pieces = pieces  # type: ignore[method-assign]

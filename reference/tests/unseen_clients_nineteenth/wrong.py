@@ -178,8 +178,8 @@ def called_as_the_model_can_write_it() -> None:
     """A tool whose own name no model can write is called by the name with other characters in it."""
     execute = Server.execute_tool_call
 
-    async def execute_tool_call(self: Server, tool_name: str, arguments: dict[str, Any]) -> ServerResult:
-        return await execute(self, legal_name(tool_name), arguments)
+    async def execute_tool_call(self: Server, tool_name: str, *given: Any) -> ServerResult:
+        return await execute(self, legal_name(tool_name), *given)
 
     Server.execute_tool_call = execute_tool_call  # type: ignore[method-assign]
 

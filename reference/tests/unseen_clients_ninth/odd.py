@@ -29,7 +29,7 @@ def one_event_for_each_character() -> None:
     async def pieces(self: Chat, model: Any, state: Any) -> AsyncGenerator[str, None]:
         async with aclosing(original(self, model, state)) as answer:
             async for piece in answer:
-                for part in [piece] if len(piece) > LONG_PIECE else piece:
+                for part in piece if isinstance(piece, str) and len(piece) <= LONG_PIECE else [piece]:
                     yield part
 
     Chat._pieces = pieces  # type: ignore[method-assign]

@@ -39,7 +39,8 @@ def text_word_by_word() -> None:
     async def pieces(self: Any, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
         async with aclosing(original(self, model, state)) as received:
             async for piece in received:
-                for word in re.findall(r"\s*\S+|\s+", piece) if len(piece) <= LONG else [piece]:
+                is_short = isinstance(piece, str) and len(piece) <= LONG
+                for word in re.findall(r"\s*\S+|\s+", piece) if is_short else [piece]:
                     yield word
 
     put(Chat, "_pieces", pieces)

@@ -180,9 +180,9 @@ def own_name_after_the_last_underscores() -> None:
 
 
 def _calling_by_the_last_part(original: Any) -> Any:
-    async def execute_tool_call(self: Any, tool_name: str, arguments: dict[str, Any]) -> Any:
+    async def execute_tool_call(self: Any, tool_name: str, *given: Any) -> Any:
         last = tool_name.rpartition("__")[2] if self.named else tool_name
-        return await original(self, last or tool_name, arguments)
+        return await original(self, last or tool_name, *given)
 
     return execute_tool_call
 

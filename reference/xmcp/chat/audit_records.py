@@ -21,10 +21,12 @@ from xmcp.chat.events import (
     ChatWarning,
     Done,
     LLMDelta,
+    LLMReasoning,
     LLMRetry,
     LLMUsage,
     ToolError,
     ToolEvent,
+    ToolProgress,
     ToolRequested,
     ToolResult,
     ToolRetry,
@@ -118,7 +120,7 @@ class Trace:
     def take(self, chunk: ChatChunk) -> None:
         """Record an event."""
         match chunk:
-            case LLMDelta() | LLMRetry() | ChatWarning():
+            case LLMDelta() | LLMReasoning() | LLMRetry() | ChatWarning() | ToolProgress():
                 pass
             case ChatFailed(error=error):
                 self._error = error  # who reads the stream can stop here, before the exception

@@ -155,8 +155,21 @@ class LLMDelta(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LLMReasoning(_Event):
+    """The model wrote a piece of its reasoning, for the person alone: it is no part of the answer or the history."""
+
+    type: Literal["llm_reasoning"] = field(default="llm_reasoning", init=False)
+    text: str
+    """The piece."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {"type": self.type, "turn": self.turn, "text": as_text(self.text)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LLMRetry(_Event):
-    """A request to the model failed, and a model is asked again. Discard the text of this turn so far."""
+    """A request to the model failed, and a model is asked again. Discard the text and reasoning of this turn so far."""
 
     type: Literal["retry"] = field(default="retry", init=False)
     attempt: int
@@ -215,6 +228,25 @@ class ToolStarted(_CallEvent):
     def to_json(self) -> dict[str, Any]:
         """Return the event as the JSON object of spec section 10.2, with the members of its report."""
         return {**_call_to_json(self), **_report_to_json(self.report)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress(_CallEvent):
+    """The server reported how far an attempt of the call is. After a `ToolRetry` it begins anew."""
+
+    type: Literal["tool_progress"] = field(default="tool_progress", init=False)
+    progress: float
+    """In units of the server's own; finite."""
+    total: float | None = None
+    """What `progress` will be at the end; `None` if the server does not say. Finite."""
+    text: str = ""
+    """What the server says of it: one line without control characters, of at most 1,000 characters."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2, without a `total` or `text` that is not known."""
+        total = {} if self.total is None else {"total": self.total}
+        text = {"text": as_text(self.text)} if self.text else {}
+        return {**_call_to_json(self), "progress": self.progress, **total, **text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,10 +362,12 @@ class ChatFailed(_Event):
         return {"type": self.type, "turn": self.turn, "error": error_to_json(self.error), **told}
 
 
-ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | ToolError | ToolDisplay | ToolWarning
+ToolEvent: TypeAlias = (
+    ToolRequested | ToolStarted | ToolProgress | ToolRetry | ToolResult | ToolError | ToolDisplay | ToolWarning
+)
 """An event of one call of a tool: it has `call_id` and `tool_name`."""
 
-ChatChunk: TypeAlias = LLMDelta | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done | ChatFailed
+ChatChunk: TypeAlias = LLMDelta | LLMReasoning | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done | ChatFailed
 """One event of a chat, distinguished by its class or by its `type`.
 
 ```python
@@ -347,8 +381,8 @@ match chunk:
 ```
 
 Calls of one turn run at the same time, so their events are interleaved. The events of one call come in this order:
-`ToolRequested`, `ToolStarted`, any number of `ToolRetry`, either `ToolResult` or `ToolError`, any number of
-`ToolDisplay`. The last event of a chat is `Done`, or `ChatFailed` and then the exception.
+`ToolRequested`, `ToolStarted`, any number of `ToolRetry` and `ToolProgress`, either `ToolResult` or `ToolError`, any
+number of `ToolDisplay`. The last event of a chat is `Done`, or `ChatFailed` and then the exception.
 """
 
 

@@ -169,6 +169,17 @@ def is_sendable(value: Any) -> bool:
     return written.count(b"{") + written.count(b"[") <= MAX_DEPTH or not _too_deep(value)
 
 
+def finite_number(value: object) -> float | None:
+    """Return a number as a double; `None` if `value` is none that JSON and a double can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def _too_deep(value: Any) -> bool:
     return isinstance(value, dict | list) and is_deeper_than(MAX_DEPTH, value)
 

@@ -7,7 +7,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.providers.anthropic import AnthropicProvider
-from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.base import LLMProvider, ModelRequest, Reasoning
 from xmcp.providers.chat_complete import ChatComplete
 from xmcp.providers.deepseek import DeepSeekProvider
 from xmcp.providers.gemini import GeminiProvider
@@ -36,6 +36,7 @@ __all__ = [
     "OpenAIProvider",
     "OpenAIResponsesProvider",
     "ProviderError",
+    "Reasoning",
     "SamplerConfig",
     "ScriptedProvider",
     "ToolCall",

@@ -71,7 +71,7 @@ class AnthropicProvider(StainlessProvider["AsyncAnthropic"]):
         """See `StreamingProvider.assembly`."""
         return anthropic_messages.Assembly(self._called, request.received, self.name)
 
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> tuple[str, Completion]:
         """See `StreamingProvider.whole`."""
         return self.assembly(request).take_whole(answer)
 

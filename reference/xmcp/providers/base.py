@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.messages import Message
@@ -43,13 +43,25 @@ class ModelRequest:
     received: Received = field(default_factory=Received, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A piece of what a model writes as its reasoning, as it arrives. It is no part of the text of the answer."""
+
+    text: str
+
+
+Piece: TypeAlias = str | Reasoning
+"""A piece of an answer as it arrives: of its text, or of the model's reasoning."""
+
+
 @runtime_checkable
 class LLMProvider(Protocol):
     """A source of completions. Implement it to use your own model with `AIClient(llm_provider=...)`.
 
     One object serves any number of concurrent calls. `stream` yields pieces of text as they arrive and then exactly one
-    `Completion`, whose text is all of them together. It raises `ProviderError` for every failure, also for an answer
-    that breaks off; when it is closed or cancelled it releases its connection.
+    `Completion`, whose text is all of them together. Before and between them it can yield `Reasoning`. It raises
+    `ProviderError` for every failure, also for an answer that breaks off; when it is closed or cancelled it releases
+    its connection.
     """
 
     name: str
@@ -59,6 +71,6 @@ class LLMProvider(Protocol):
     max_context_tokens: int | None
     """Size of the context window in tokens; `None` if it is not known."""
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Piece | Completion, None]:
         """Ask the model once; see `LLMProvider`."""
         ...

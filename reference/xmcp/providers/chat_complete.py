@@ -12,7 +12,7 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.messages import copied
 from xmcp.chat.vendor_state import for_vendor
-from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.base import LLMProvider, ModelRequest, Piece, Reasoning
 from xmcp.providers.errors import classify, is_unknown_model
 from xmcp.providers.formats import chat_completions
 
@@ -66,7 +66,7 @@ class ChatCompleteAdapter:
         self.supports_tools = bool(getattr(asked, "supports_tools", True))
         self.max_context_tokens: int | None = getattr(asked, "max_context_tokens", None)
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece | Completion, None]:
         """Ask the model once (see `LLMProvider`)."""
         model = request.model or getattr(self.asked, "model", None)
         arguments = self._arguments(request, model)
@@ -76,7 +76,9 @@ class ChatCompleteAdapter:
             raise
         except Exception as exc:
             raise self._failed(exc, model) from exc
-        completion = self._read(answer, request, model)
+        reasoning, completion = self._read(answer, request, model)
+        if reasoning:
+            yield Reasoning(reasoning)
         if completion.text:
             yield completion.text
         yield completion
@@ -100,7 +102,7 @@ class ChatCompleteAdapter:
             raise self._error(message, ErrorCategory.UNKNOWN, model) from None
         return arguments
 
-    def _read(self, answer: Any, request: ModelRequest, model: str | None) -> Completion:
+    def _read(self, answer: Any, request: ModelRequest, model: str | None) -> tuple[str, Completion]:
         try:
             data = orjson.dumps(answer, default=lambda value: value.model_dump(mode="json"))
             assembly = chat_completions.Assembly(self.name, request.received)

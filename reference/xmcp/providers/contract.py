@@ -33,7 +33,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, for_vendor, with_vendor_state
-from xmcp.providers.base import LLMProvider, ModelRequest
+from xmcp.providers.base import LLMProvider, ModelRequest, Piece, Reasoning
 
 SECRET: Final = "no-form-of-4711-that-is-known"  # noqa: S105 - the key that no message may repeat
 """The key that a stand-in gives its provider, and quotes where it refuses it. Nothing in it looks like a key."""
@@ -50,15 +50,17 @@ Feature: TypeAlias = Literal[
     "reasoning",
     "refusals",
     "sampling",
+    "shown_reasoning",
     "stop",
     "streams",
     "tools",
 ]
 """What a vendor can lack.
 
-`ids`: calls have ids of the vendor, by which results are found; `length`: it says that it cut an answer; `refusals`: it
-answers over HTTP; `streams`: it answers piece by piece; `reasoning`: it wants something back with an earlier answer,
-such as a signature; `sampling`: it takes `temperature` and `top_p`; `max_tokens`, `stop`: it takes this option.
+`ids`: calls have ids of the vendor, by which results are found; `length`: it says that it cut an answer; `refusals`:
+it answers over HTTP; `streams`: it answers piece by piece; `reasoning`: it wants something back with an earlier
+answer, such as a signature; `shown_reasoning`: what its models think aloud comes as `Reasoning`; `sampling`: it takes
+`temperature` and `top_p`; `max_tokens`, `stop`: it takes this option.
 """
 
 
@@ -72,7 +74,7 @@ class Answer:
     """In OpenAI's terms, as in a `Completion`."""
     usage: Usage = field(default_factory=lambda: Usage(10, 5, 2))
     reasoning: str = ""
-    """What it thinks aloud before, with a signature that the vendor wants back."""
+    """What it thinks aloud before, with a signature where the vendor wants one back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +207,27 @@ async def ask(
     vendor: Vendor, messages: Sequence[Message] = _HELLO, tools: ToolSchemas = _NO_TOOLS, **more: Any
 ) -> tuple[list[str], Completion]:
     """Ask the provider once; return the pieces of text and the completion."""
+    pieces, completion = await all_of(vendor, messages, tools, **more)
+    return [piece for piece in pieces if isinstance(piece, str)], completion
+
+
+async def all_of(
+    vendor: Vendor, messages: Sequence[Message] = _HELLO, tools: ToolSchemas = _NO_TOOLS, **more: Any
+) -> tuple[list[Piece], Completion]:
+    """Ask the provider once; return the pieces of text and of reasoning, and the completion."""
     request = ModelRequest(for_vendor(messages, vendor.provider.name), tools, **more)
+    pieces: list[Piece] = []
+    completion = None
     async with aclosing(vendor.provider.stream(request)) as stream:
-        pieces = [piece async for piece in stream]
-    *texts, completion = pieces
-    assert isinstance(completion, Completion), "the last thing that a provider yields is the completion"
-    assert all(isinstance(text, str) for text in texts), "a provider yields one completion"
-    return [str(text) for text in texts], completion
+        async for one in stream:
+            assert completion is None, "the last thing that a provider yields is the completion, and there is one"
+            if isinstance(one, Completion):
+                completion = one
+            else:
+                pieces.append(one)
+    assert completion is not None, "the last thing that a provider yields is the completion"
+    assert all(piece if isinstance(piece, str) else piece.text for piece in pieces), "no piece is empty"
+    return pieces, completion
 
 
 async def _failure(vendor: Vendor, **more: Any) -> ProviderError:
@@ -278,6 +294,17 @@ class ProviderContract:
         vendor.answers(Answer("I can", finish_reason="content_filter"))
         _, completion = await ask(vendor)
         assert completion.finish_reason == "content_filter"
+
+    @_with_vendor("shown_reasoning")
+    async def test_reasoning_comes_before_the_text_and_is_no_part_of_it(self, vendor: Vendor) -> None:
+        vendor.answers(Answer("I look.", reasoning=_WORDS))
+        pieces, completion = await all_of(vendor)
+        thoughts = [piece for piece in pieces if isinstance(piece, Reasoning)]
+        assert "".join(thought.text for thought in thoughts) == _WORDS
+        assert pieces[: len(thoughts)] == thoughts
+        assert len(thoughts) > 1 or "streams" in vendor.lacks
+        texts = [piece for piece in pieces if isinstance(piece, str)]
+        assert "".join(texts) == completion.text == "I look."
 
     # ---- tools
 

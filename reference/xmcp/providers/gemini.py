@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import containers, encode_json
-from xmcp.providers.base import ModelRequest
+from xmcp.providers.base import ModelRequest, Reasoning
 from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
 from xmcp.providers.formats.chat_completions import too_large
@@ -93,11 +93,11 @@ class GeminiProvider(StreamingProvider["Client"]):
         """See `StreamingProvider.assembly`."""
         return gemini.Assembly(self._called, request.received, gemini.own_names(request.tools))
 
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> tuple[str, Completion]:
         """See `StreamingProvider.whole`."""
         assembly = self.assembly(request)
-        assembly.take(answer)
-        return assembly.finish(done=True)
+        reasoning = "".join(piece.text for piece in assembly.take(answer) if isinstance(piece, Reasoning))
+        return reasoning, assembly.finish(done=True)
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the vendor has for this key and that answer in text, sorted.

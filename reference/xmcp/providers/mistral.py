@@ -88,7 +88,7 @@ class MistralProvider(StreamingProvider["Mistral"]):
         """See `StreamingProvider.assembly`."""
         return mistral.Assembly(self._called, request.received)
 
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> tuple[str, Completion]:
         """See `StreamingProvider.whole`."""
         return chat_completions.whole(answer, self._called, self.assembly(request))
 

@@ -72,7 +72,7 @@ class OpenAIProvider(StainlessProvider["AsyncOpenAI"]):
         """See `StreamingProvider.assembly`."""
         return chat_completions.Assembly(self._called, request.received)
 
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> tuple[str, Completion]:
         """See `StreamingProvider.whole`."""
         return chat_completions.whole(answer, self._called, self.assembly(request))
 

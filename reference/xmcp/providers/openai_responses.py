@@ -85,7 +85,7 @@ class OpenAIResponsesProvider(StainlessProvider["AsyncOpenAI"]):
         """See `StreamingProvider.assembly`."""
         return responses.Assembly(self._called, request.received)
 
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:  # noqa: ARG002
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> tuple[str, Completion]:  # noqa: ARG002
         """See `StreamingProvider.whole`."""
         return responses.whole(answer, self._called)
 

@@ -12,18 +12,20 @@ from typing import Any, TypeAlias
 from xmcp.chat.completions import Completion, ToolCall
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.messages import Message
-from xmcp.providers.base import ModelRequest
+from xmcp.providers.base import ModelRequest, Piece, Reasoning
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One answer of the scripted model: text, and calls as pairs of a tool's name and its arguments.
 
-    Arguments are a mapping, or a string that is sent unchanged, to imitate a model that writes invalid JSON.
+    Arguments are a mapping, or a string that is sent unchanged, to imitate a model that writes invalid JSON. The
+    `reasoning` comes before the text.
     """
 
     text: str = ""
     calls: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
+    reasoning: str = ""
 
 
 ScriptFunction: TypeAlias = Callable[[list[Message], list[Mapping[str, Any]]], "Turn | str | Awaitable[Turn | str]"]
@@ -46,10 +48,12 @@ class ScriptedProvider:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece | Completion, None]:
         """Yield the next turn of the script (see `LLMProvider`), in pieces of a few words; tokens are not counted."""
         number = sum(message.get("role") == "assistant" for message in request.messages)
         turn = await self._turn(number, request)
+        for thought in pieces(turn.reasoning):
+            yield Reasoning(thought)
         for piece in pieces(turn.text):
             yield piece
         calls = tuple(

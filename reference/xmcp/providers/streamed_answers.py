@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_pieces import PIECE
 from xmcp.chat.messages import size_of
-from xmcp.providers.base import ModelRequest
+from xmcp.providers.base import ModelRequest, Piece, Reasoning
 from xmcp.providers.errors import is_a_page
 from xmcp.providers.formats.chat_completions import takes_long, too_large
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
@@ -65,12 +65,12 @@ class Assembly(Protocol):
     ended: bool
     """Whether an event said that it is the last one."""
 
-    def take(self, event: Mapping[str, Any], /) -> str:
-        """Add an event; return the text in it, which may be empty."""
+    def take(self, event: Mapping[str, Any], /) -> Sequence[Piece]:
+        """Add an event; return the pieces in it, none of which is empty; often there is none."""
         ...
 
-    def rest(self) -> str:
-        """Return text that was held back until the stream ended; often empty."""
+    def rest(self) -> Sequence[Piece]:
+        """Return what was held back until the stream ended; often nothing."""
         ...
 
     def finish(self, *, done: bool) -> Completion:
@@ -107,10 +107,10 @@ class StreamingProvider(SDKProvider[ClientT]):
         """Return what builds the completion of an answer to the request."""
 
     @abstractmethod
-    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> Completion:
-        """Return the completion in an answer that came in one piece."""
+    def whole(self, answer: Mapping[str, Any], request: ModelRequest) -> tuple[str, Completion]:
+        """Return the reasoning, often empty, and the completion in an answer that came in one piece."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece | Completion, None]:
         """Ask the model once (see `LLMProvider`). An answer that comes in one piece, not as a stream, is read too."""
         model = request.model or self.model
         response = await self._post(model, request)
@@ -126,7 +126,9 @@ class StreamingProvider(SDKProvider[ClientT]):
             http_bodies.refuse_compressed(response)
             if kind == "application/json":
                 http_bodies.limit(response, MAX_BODY_BYTES)
-                completion = await _aside(self._whole, await response.aread(), request)
+                reasoning, completion = await _aside(self._whole, await response.aread(), request)
+                if reasoning:
+                    yield Reasoning(reasoning)
                 if completion.text:
                     yield completion.text
                 yield completion
@@ -162,7 +164,7 @@ class StreamingProvider(SDKProvider[ClientT]):
             message = f"The messages cannot be written as JSON: {exc}{missing}."
             raise self._error(message, ErrorCategory.CONTENT, model) from exc
 
-    async def _read(self, response: httpx2.Response, assembly: Assembly) -> AsyncGenerator[str | Completion, None]:
+    async def _read(self, response: httpx2.Response, assembly: Assembly) -> AsyncGenerator[Piece | Completion, None]:
         done = False
         async with aclosing(events(response)) as arriving:
             async for event in arriving:
@@ -173,9 +175,9 @@ class StreamingProvider(SDKProvider[ClientT]):
                     break
                 # A coroutine for each piece of text would cost more than the reading.
                 short = len(event.data) <= PIECE
-                text = self._take(event.data, assembly) if short else await _aside(self._take, event.data, assembly)
-                if text:
-                    yield text
+                read = self._take(event.data, assembly) if short else await _aside(self._take, event.data, assembly)
+                for piece in read:
+                    yield piece
                 if assembly.ended:
                     break
             if done or assembly.ended:
@@ -183,14 +185,14 @@ class StreamingProvider(SDKProvider[ClientT]):
                     async with asyncio.timeout(DRAIN_SECONDS):
                         async for _ in arriving:
                             pass
-        if text := assembly.rest():
-            yield text
+        for piece in assembly.rest():
+            yield piece
         yield assembly.finish(done=done)
 
-    def _take(self, data: bytes, assembly: Assembly) -> str:
+    def _take(self, data: bytes, assembly: Assembly) -> Sequence[Piece]:
         return assembly.take(self.parse(data))
 
-    def _whole(self, body: bytes, request: ModelRequest) -> Completion:
+    def _whole(self, body: bytes, request: ModelRequest) -> tuple[str, Completion]:
         return self.whole(self.parse(body), request)
 
 

@@ -11,7 +11,7 @@ time from the loop (`asyncio.get_running_loop().time()`), and opens no sockets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -20,6 +20,10 @@ from .trace import Setup
 Json: TypeAlias = dict[str, Any]
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
 """Messages in the format of OpenAI's chat completions."""
+
+
+SendReport: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Sends the `progress`, the `total` and the `message` of a report."""
 
 
 class StartRefused(Exception):
@@ -78,6 +82,8 @@ class ModelAnswer:
     stalls: bool = False
     finish: Literal["length", "content_filter", "stop"] | None = None
     """Why the vendor cut or withheld the answer, if it did; `stop`: it says so beside calls."""
+    reasoning: Sequence[str] = ()
+    """Pieces of the model's reasoning, before the text."""
     begun: Mapping[str, str] | None = None
     """The call, with the first half of its arguments, that comes before the answer breaks off or stalls."""
 
@@ -164,8 +170,10 @@ class ToolServer(Protocol):
             ServerUnreachable: the server is down.
         """
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Json:
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], report: SendReport | None = None) -> Json:
         """Return the result of `tools/call`. To cancel the call, cancel the task that waits for it.
+
+        `report` sends a report of the progress of the call; `None` where the client wants none.
 
         Raises:
             ServerUnreachable: the call was not sent.

@@ -18,6 +18,7 @@ from .adapter import (
     ModelAnswer,
     ModelFailure,
     NoSuchChat,
+    SendReport,
     ServerUnreachable,
 )
 from .messages import function_of, text_of
@@ -34,6 +35,7 @@ from .trace import (
     Listed,
     Record,
     Redeployed,
+    Reported,
     Said,
     Setup,
     Told,
@@ -157,9 +159,11 @@ class ObservedModel:
             begun["arguments"] = begun["arguments"][: len(begun["arguments"]) // 2]
         received = begun["arguments"] if begun is not None and not whole else ""
         counted = None if failed else {} if tokens is None else {"input": tokens, "output": 0}
+        reasoning = "" if failed and whole else says.reasoning
         said = replace(said, finish=says.finish, failure=says.fails, begun=received, counts=counted)
-        self._recorder.note(said)
-        return ModelAnswer(_pieces(says.text), calls, tokens, failure, says.stalls, says.finish, begun)
+        self._recorder.note(replace(said, reasoning=reasoning))
+        thoughts = _pieces(says.reasoning)
+        return ModelAnswer(_pieces(says.text), calls, tokens, failure, says.stalls, says.finish, thoughts, begun)
 
 
 class ObservedServer:
@@ -209,7 +213,7 @@ class ObservedServer:
             self._unlisted = None
         return [listing(tool) for _, tool in self._tools.values()]
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Json:
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], report: SendReport | None = None) -> Json:
         """Return the result of `tools/call`.
 
         Raises:
@@ -225,6 +229,8 @@ class ObservedServer:
         call, connection = self._recorder.new_call(), self._connection
         self._recorder.note(Called(call=call, server=self._index, tool=name, arguments=arguments))
         try:
+            if report is not None:
+                await self._report(act, call, report)
             await asyncio.sleep(act.delay if act.kind != "late" else NEVER)
         except asyncio.CancelledError:
             self._recorder.note(Answered(call=call, outcome="cancelled"))  # `TraceIndex` tells which were late
@@ -237,6 +243,14 @@ class ObservedServer:
         if isinstance(result, Exception):
             raise result
         return result
+
+    async def _report(self, act: Act, call: int, send: SendReport) -> None:
+        for one in act.reports:
+            await asyncio.sleep(one.delay)
+            for more in range(one.count):
+                told = Reported(call=call, progress=one.progress + more, total=one.total, message=one.message)
+                self._recorder.note(told)
+                await send(told.progress, told.total, told.message)
 
     def change_tools(self, tools: Sequence[Tool]) -> None:
         """Have these tools from now on."""

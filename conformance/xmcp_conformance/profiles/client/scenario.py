@@ -16,6 +16,22 @@ from .trace import FORM, Setup, Tool
 
 
 @dataclass(frozen=True)
+class Report:
+    """Reports of the progress of a call: `count` of them, one right after the other. Each has 1 more `progress`.
+
+    They come `delay` seconds after what was before them.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
+
+    progress: float = 1
+    total: float | None = None
+    message: str | None = None
+    count: int = 1
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
 class Act:
     """What a server does with one call of a tool; the last act of a tool is repeated. `delay` is in seconds.
 
@@ -66,6 +82,8 @@ class Act:
         "only_bad_display",
     ] = "ok"
     delay: float = 0.0
+    reports: Sequence[Report] = ()
+    """The reports of progress before `delay`, sent to a client that gives a token for them."""
     display: DisplayKind = "none"
     """The display of an `ok`, an `error` or a `flagged`, where the server announced the extension.
 
@@ -156,6 +174,8 @@ class Says:
     finish: Literal["length", "content_filter", "stop"] | None = None
     """Why the vendor cut or withheld the answer, if it did; `stop`: it says so beside calls, which count all the same.
     """
+    reasoning: str = ""
+    """What comes before the text as the model's reasoning: in the format of chat completions, `reasoning_content`."""
 
 
 @dataclass(frozen=True)

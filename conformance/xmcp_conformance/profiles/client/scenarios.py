@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .scenario import Act, Ask, Change, Conversation, Says, Scenario
+from .scenario import Act, Ask, Change, Conversation, Report, Says, Scenario
 from .scenarios_of_answers import ANSWERS
 from .scenarios_of_arguments import ARGUMENTS
 from .scenarios_of_breakers import BREAKERS
@@ -777,6 +777,59 @@ SINGLE: Final[dict[str, Scenario]] = {
         setup(tool("a"), display="continue"),
         {0: [Act(text="a\ufffdb", lossy=True, display="large"), Act(text="a\ufffdb", lossy=True)]},
         chat(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
+    ),
+    "reasoning before a text": Scenario(
+        setup(tool("a")),
+        {},
+        chat(
+            Says("I look.", [Ask(0)], reasoning="They ask for bolts, so I search."),
+            Says("done", reasoning="There are seven. Say so."),
+            events=True,
+        ),
+    ),
+    "reasoning in an answer that broke off": Scenario(
+        setup(tool("a")),
+        {},
+        chat(
+            Says("half an ans", reasoning="Let me begin with an example.", fails="network", broken=True),
+            Says("done", reasoning="Let me begin anew, and briefly."),
+            events=True,
+        ),
+    ),
+    "reasoning, and then silence": Scenario(
+        setup(tool("a"), chat_timeout=4),
+        {},
+        chat(Says("", reasoning="This will take some time.", stalls=True), events=True),
+    ),
+    "a call reports its progress": Scenario(
+        setup(tool("a")),
+        {0: [Act(reports=[Report(1, 3, "bolts"), Report(2, 3, delay=1), Report(3, delay=0.01)], delay=1)]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
+    ),
+    "reports of progress with control characters, and a long one": Scenario(
+        setup(tool("a")),
+        {0: [Act(reports=[Report(1, 2, "\x1b[2Jone\ntwo"), Report(2, 2, "row " * 500, delay=1)])]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
+    ),
+    "a report of progress right before the answer": Scenario(
+        setup(tool("a")),
+        {0: [Act(reports=[Report(1, 2, "one"), Report(2, 2, "two", delay=0.03)])]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
+    ),
+    "many reports of progress at once": Scenario(
+        setup(tool("a")),
+        {0: [Act(reports=[Report(1, 300, "row", count=300)])]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
+    ),
+    "reports of an attempt that fails, and of the next": Scenario(
+        setup(tool("a", read_only=True)),
+        {0: [Act("error", reports=[Report(7, 9, "old")], **LATE), Act(reports=[Report(1, 9, "new")], delay=1)]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
+    ),
+    "reports of a call that its time ends": Scenario(
+        setup(tool("a"), tool_timeout=3),
+        {0: [Act("late", reports=[Report(1, 9, "slow", count=3, delay=1)])]},
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
     ),
     "a large display in a given history": Scenario(
         setup(tool("a")), {}, chat(Says("", [Ask(0)]), Says("done"), history=SHOWN_BEFORE)

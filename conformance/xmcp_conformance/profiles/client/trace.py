@@ -193,6 +193,8 @@ class Said(Record):
     """What became of a request that failed, where it is known."""
     begun: str = ""
     """What had come of the arguments of a call when the answer broke off or stalled."""
+    reasoning: str = ""
+    """What came as the model's reasoning, before the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +216,17 @@ class Called(Record):
     server: int
     tool: str
     arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported(Record):
+    """A server sent a report of the progress of a call, for which the client had given a token."""
+
+    kind: ClassVar[str] = "reported"
+    call: int
+    progress: float
+    total: float | None = None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

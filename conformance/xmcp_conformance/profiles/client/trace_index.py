@@ -27,6 +27,7 @@ from .trace import (
     ChatEnded,
     Listed,
     Redeployed,
+    Reported,
     Said,
     Told,
     Tool,
@@ -284,6 +285,8 @@ class TraceIndex:
                 case Unreachable():
                     attempt = Attempt(at, record.time, record.server, None, ended_at=at, ended=record.time)
                     self._assign(attempt, record.tag, None)
+                case Reported():
+                    self._running[record.call].reports.append((at, record))
                 case Answered():
                     attempt = self._running[record.call]
                     attempt.ended_at, attempt.ended, attempt.answered = at, record.time, record

@@ -22,6 +22,7 @@ from .trace import (
     Cancelled,
     ChatBegan,
     ChatEnded,
+    Reported,
     Said,
     Told,
     Tool,
@@ -98,6 +99,8 @@ class Attempt:
     ended_at: int = NEVER
     ended: float = math.inf
     answered: Answered | None = None
+    reports: list[tuple[int, Reported]] = field(default_factory=list)
+    """The reports of progress that the server sent, with the indexes of their records."""
 
     @property
     def tool(self) -> str:

@@ -273,6 +273,31 @@ def the_history_of_done_is_empty(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-REC-006", profile="client")
+def done_has_no_history(wrong: bool) -> Trace:
+    s = told()
+    done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
+    result = dict(done.event["result"])  # type: ignore[attr-defined]
+    if wrong:
+        del result["history"]
+    done.event["result"] = result  # type: ignore[attr-defined]
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def failed_has_no_history(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.ask()
+    s.say(failed=True, failure="network")
+    s.tell("failed")
+    failed = s.records[-1]
+    if wrong:
+        del failed.event["history"]  # type: ignore[attr-defined]
+    s.end(failure="provider")
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
 def a_result_of_a_cache_is_told_without_its_text(wrong: bool) -> Trace:
     s = TraceBuilder(tool(cacheable=True, read_only=True), cache=True)
     s.begin(events=True)

@@ -22,6 +22,7 @@ from xmcp_conformance.profiles.client.trace import (
     Listed,
     Record,
     Redeployed,
+    Reported,
     Said,
     Server,
     Setup,
@@ -218,6 +219,10 @@ class TraceBuilder:
         where = place if server is None else server
         self._note(Called(time=self.now, call=number, server=where, tool=name or own, arguments=arguments))
         return number
+
+    def report(self, number: int, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """A server reports how far a call is."""
+        self._note(Reported(time=self.now, call=number, progress=progress, total=total, message=message))
 
     def answered(self, number: int, text: str | None = "found", **answer: Any) -> None:
         """A server answers with a result."""

@@ -70,7 +70,9 @@ def _png(width: int, height: int) -> str:
 
 
 def _links() -> str:
-    targets = "\n\n".join(f"[inline]({link}) [angle](<{link}>) [reference][r{i}] ![picture]({link})" for i, link in enumerate(BAD_LINKS))
+    targets = "\n\n".join(
+        f"[inline]({link}) [angle](<{link}>) [reference][r{i}] ![picture]({link})" for i, link in enumerate(BAD_LINKS)
+    )
     definitions = "\n".join(f"[r{i}]: {link}" for i, link in enumerate(BAD_LINKS))
     return _of("markdown", f"{targets}\n\n{definitions}\n\n<javascript:{RUN}>")
 
@@ -105,8 +107,12 @@ CASES: dict[str, Case] = {
     "markdown with markup in a block": _of("markdown", f"a\n\n<div>\n{MARKUP}\n</div>\n\nb"),
     "markdown with bad links": _links,
     "markdown with pictures from elsewhere": _of("markdown", f"![a]({EVIL}/a.png) ![b][b]\n\n[b]: {EVIL}/b.png"),
-    "markdown with entities": _of("markdown", "&lt;script&gt;window.ran=1&lt;/script&gt; &#60;img src=x onerror=window.ran=1&#62; &#x202e;abc"),
-    "markdown whose link says another host": _of("markdown", f"[https://bank.example]({EVIL}) [раураl.com](https://xn--80aa0aebnf.example)"),
+    "markdown with entities": _of(
+        "markdown", "&lt;script&gt;window.ran=1&lt;/script&gt; &#60;img src=x onerror=window.ran=1&#62; &#x202e;abc"
+    ),
+    "markdown whose link says another host": _of(
+        "markdown", f"[https://bank.example]({EVIL}) [раураl.com](https://xn--80aa0aebnf.example)"
+    ),
     "markdown with titles of links": _of("markdown", f'[a]({EVIL} "\\" onmouseover=\\"{RUN}") ![a]({EVIL} "x")'),
     "markdown with code that is markup": _of("markdown", f"```html onload={RUN}\n{MARKUP}\n```\n\n`{MARKUP}`"),
     "markdown with an info string of a prototype": _of("markdown", "```constructor\na\n```\n\n```__proto__\nb\n```"),
@@ -129,13 +135,17 @@ CASES: dict[str, Case] = {
     # Pictures
     "picture from elsewhere": _of("image", f"{EVIL}/track.png", alt="A picture."),
     "picture over http": _of("image", "http://evil.example/track.png", alt="A picture."),
-    "svg picture": _of("image", f"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' onload='{RUN}'/>", alt="A picture."),
+    "svg picture": _of(
+        "image", f"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' onload='{RUN}'/>", alt="A picture."
+    ),
     "svg picture in upper case": _of("image", "DATA:IMAGE/SVG+XML;base64,PHN2Zy8+", alt="A picture."),
     "picture that is a page": _of("image", f"data:text/html,<script>{RUN}</script>", alt=MARKUP),
     "picture that is script": _of("image", f"javascript:{RUN}", alt="A picture."),
     "picture that is broken": _of("image", "data:image/png;base64,iVBORw0KGgo=", alt="A picture."),
     "picture that is no base64": _of("image", "data:image/png;base64,%%%%", alt="A picture."),
-    "picture with handlers in its type": _of("image", {"src": 'data:image/png" onerror="window.ran=1,', "alt": "a", "mime": MARKUP}),
+    "picture with handlers in its type": _of(
+        "image", {"src": 'data:image/png" onerror="window.ran=1,', "alt": "a", "mime": MARKUP}
+    ),
     "picture that is a bomb": lambda: _of("image", _png(60_000, 60_000), alt="A picture."),
     "picture that is very wide": lambda: _of("image", _png(200_000, 1), alt="A picture."),
     "picture of a size beyond a double": _of("image", {"src": _png(1, 1), "alt": "a", "width": 1e308, "height": 1e308}),
@@ -144,11 +154,17 @@ CASES: dict[str, Case] = {
     "chart that loads its data": _chart(data={"url": f"{EVIL}/data.json"}),
     "chart with parameters": _chart(params=[{"name": "a", "expr": RUN}]),
     "chart that computes": _chart(transform=[{"calculate": RUN, "as": "b"}]),
-    "chart with an expression in a label": _chart(encoding={"x": {"field": "a", "axis": {"labelExpr": RUN}}, "y": {"field": "b"}}),
+    "chart with an expression in a label": _chart(
+        encoding={"x": {"field": "a", "axis": {"labelExpr": RUN}}, "y": {"field": "b"}}
+    ),
     "chart with a signal": _chart(mark={"type": "bar", "width": {"signal": RUN}}),
     "chart with an expression as a value": _chart(encoding={"x": {"field": "a"}, "y": {"value": {"expr": RUN}}}),
-    "chart whose field is a program": _chart(encoding={"x": {"field": "d'];window.ran=1;//"}, "y": {"field": "b", "type": "quantitative"}}),
-    "chart with links": _chart(encoding={"x": {"field": "a"}, "y": {"field": "b"}, "href": {"value": f"javascript:{RUN}"}}),
+    "chart whose field is a program": _chart(
+        encoding={"x": {"field": "d'];window.ran=1;//"}, "y": {"field": "b", "type": "quantitative"}}
+    ),
+    "chart with links": _chart(
+        encoding={"x": {"field": "a"}, "y": {"field": "b"}, "href": {"value": f"javascript:{RUN}"}}
+    ),
     "chart with settings": _chart(usermeta={"embedOptions": {"loader": EVIL}}, config={"background": f"url({EVIL})"}),
     "chart of pictures": _chart(mark={"type": "image", "url": f"{EVIL}/a.png"}),
     "chart of pictures in a layer": _chart(layer=[{"mark": {"type": "image"}, "encoding": {}}]),
@@ -158,14 +174,24 @@ CASES: dict[str, Case] = {
     "chart of 5,000 categories": lambda: _chart([{"a": f"c{i}", "b": i} for i in range(5_000)]),
     "chart of 1,000 series": lambda: _chart(
         [{"a": f"{i % 5}", "b": i, "c": f"s{i}"} for i in range(1_000)],
-        encoding={"x": {"field": "a"}, "y": {"field": "b", "type": "quantitative"}, "color": {"field": "c", "type": "nominal"}},
+        encoding={
+            "x": {"field": "a"},
+            "y": {"field": "b", "type": "quantitative"},
+            "color": {"field": "c", "type": "nominal"},
+        },
     ),
     "chart of enormous numbers": _chart([{"a": "x", "b": 1e308}, {"a": "y", "b": -1e308}, {"a": "z", "b": 5e-324}]),
     "chart of names with markup": _chart([{"a": MARKUP, "b": 1}, {"a": CONTROLS, "b": 2}], title=MARKUP),
-    "chart of names of prototypes": _chart([{"a": "__proto__", "b": 1}, {"a": "constructor", "b": 2}, {"a": "toString", "b": 3}]),
-    "chart whose field is a prototype": _chart(encoding={"x": {"field": "__proto__"}, "y": {"field": "constructor", "type": "quantitative"}}),
+    "chart of names of prototypes": _chart(
+        [{"a": "__proto__", "b": 1}, {"a": "constructor", "b": 2}, {"a": "toString", "b": 3}]
+    ),
+    "chart whose field is a prototype": _chart(
+        encoding={"x": {"field": "__proto__"}, "y": {"field": "constructor", "type": "quantitative"}}
+    ),
     "chart of nothing": _chart([]),
-    "chart of layers in layers": lambda: '{"type":"chart","alt":"a","payload":' + _nested('{"layer":[', '{"mark":"bar"}', "]}", 500) + "}",
+    "chart of layers in layers": lambda: (
+        '{"type":"chart","alt":"a","payload":' + _nested('{"layer":[', '{"mark":"bar"}', "]}", 500) + "}"
+    ),
     # Signs that move, hide or imitate
     "text with controls": _of("text", CONTROLS, title=CONTROLS, alt=CONTROLS),
     "markdown with controls": _of("markdown", f"# {CONTROLS}\n\n{CONTROLS} [a{CONTROLS}]({EVIL})"),
@@ -202,14 +228,18 @@ CASES: dict[str, Case] = {
     "markdown of backticks": lambda: _of("markdown", "".join("`" * i + " " for i in range(500))),
     "markdown of nested lists": lambda: _of("markdown", "".join("  " * i + "- a\n" for i in range(400))),
     "markdown of definitions": lambda: _of("markdown", "".join(f"[r{i}]: {EVIL}/{i}\n" for i in range(5_000)) + "[r1]"),
-    "markdown of a wide table": lambda: _of("markdown", "|a" * 2_000 + "|\n" + "|-" * 2_000 + "|\n" + ("|b" * 2_000 + "|\n") * 20),
+    "markdown of a wide table": lambda: _of(
+        "markdown", "|a" * 2_000 + "|\n" + "|-" * 2_000 + "|\n" + ("|b" * 2_000 + "|\n") * 20
+    ),
     "markdown of headings": lambda: _of("markdown", "###### a\n# b\n" * 10_000),
     "json of five megabytes": lambda: _of("json", [{"a": i, "b": "x" * 40} for i in range(80_000)]),
     "json of one enormous string": lambda: _of("json", {"a": "x" * 5_000_000}),
     "facts of 100,000": lambda: _of("facts", {f"k{i}": i for i in range(100_000)}),
     "metrics of 100,000": lambda: _of("metric", [{"label": f"m{i}", "value": i} for i in range(100_000)]),
     "group of 5,000": lambda: _of("group", [{"type": "text", "payload": "a"}] * 5_000),
-    "group of 32 long texts": lambda: _of("group", [{"type": "markdown", "payload": "Some *words* and `code`.\n\n" * 6_000}] * 32),
+    "group of 32 long texts": lambda: _of(
+        "group", [{"type": "markdown", "payload": "Some *words* and `code`.\n\n" * 6_000}] * 32
+    ),
     "notification of a megabyte": lambda: _of("notification", "x" * 1_000_000),
     "alt of a megabyte": lambda: _of("x-a-b", {}, alt="x " * 500_000),
     # Depth
@@ -225,7 +255,7 @@ CASES: dict[str, Case] = {
     "an empty object": "{}",
     "members of other types": '{"type": 7, "payload": null, "title": {}, "alt": [], "fallback": 3, "id": {}, "meta": 1}',
     "a fallback that is no envelope": '{"type": "x-a-b", "payload": {}, "fallback": {"type": null}}',
-    "a locale that is none": _of("text", "a", meta={"locale": "\"><script>"}),
+    "a locale that is none": _of("text", "a", meta={"locale": '"><script>'}),
 }
 
 

@@ -17,7 +17,8 @@ def picture(width: int, height: int) -> str:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     rows = b"".join(
-        b"\0" + b"".join(bytes((40 + 180 * x // width, 90 + 80 * y // height, 200 - 120 * x // width)) for x in range(width))
+        b"\0"
+        + b"".join(bytes((40 + 180 * x // width, 90 + 80 * y // height, 200 - 120 * x // width)) for x in range(width))
         for y in range(height)
     )
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -37,7 +38,9 @@ SOLD = {
     "APAC": [12, 15, 17, 21, 20, 26, 31, 30, 36, 35, 41, 44],
     "Americas": [44, 41, 39, 45, 44, 48, 46, 51, 49, 54, 57, 55],
 }
-BY_MONTH = [{"month": m, "region": r, "units": n} for r, numbers in SOLD.items() for m, n in zip(MONTHS, numbers, strict=True)]
+BY_MONTH = [
+    {"month": m, "region": r, "units": n} for r, numbers in SOLD.items() for m, n in zip(MONTHS, numbers, strict=True)
+]
 MONTH = {"field": "month", "type": "temporal", "title": "Month"}
 UNITS = {"field": "units", "type": "quantitative", "title": "Units sold"}
 REGION = {"field": "region", "type": "nominal", "title": "Region"}
@@ -81,7 +84,14 @@ async def main() -> None:
 asyncio.run(main())
 """
 
-PRODUCTS = ["Desk lamp", "Office chair", "Standing desk", "Monitor arm", "Footrest", "Notebook, ruled, 96 pages, recycled paper"]
+PRODUCTS = [
+    "Desk lamp",
+    "Office chair",
+    "Standing desk",
+    "Monitor arm",
+    "Footrest",
+    "Notebook, ruled, 96 pages, recycled paper",
+]
 
 DISPLAYS: dict[str, Envelope] = {
     "text": {
@@ -94,9 +104,15 @@ DISPLAYS: dict[str, Envelope] = {
     "notification success": {"type": "notification", "payload": {"message": "3 orders were sent.", "level": "success"}},
     "notification warning": {
         "type": "notification",
-        "payload": {"message": "The price of 2 products is older than a week. Check them before you order.", "level": "warning"},
+        "payload": {
+            "message": "The price of 2 products is older than a week. Check them before you order.",
+            "level": "warning",
+        },
     },
-    "notification error": {"type": "notification", "payload": {"message": "Order 7001 was refused: no stock.", "level": "error"}},
+    "notification error": {
+        "type": "notification",
+        "payload": {"message": "Order 7001 was refused: no stock.", "level": "error"},
+    },
     "table": {
         "type": "table",
         "title": "Stock by product",
@@ -109,7 +125,13 @@ DISPLAYS: dict[str, Envelope] = {
                 {"key": "since", "title": "Since", "type": "date"},
             ],
             "rows": [
-                [name, 12_480 // (i + 1), [19.9, 249, 349, 89.5, 44.95, 3.5][i], [-3.25, 0.5, None, 12, 1.125, -0.75][i], f"2026-0{i + 1}-15"]
+                [
+                    name,
+                    12_480 // (i + 1),
+                    [19.9, 249, 349, 89.5, 44.95, 3.5][i],
+                    [-3.25, 0.5, None, 12, 1.125, -0.75][i],
+                    f"2026-0{i + 1}-15",
+                ]
                 for i, name in enumerate(PRODUCTS)
             ],
             "row_header": "product",
@@ -121,9 +143,19 @@ DISPLAYS: dict[str, Envelope] = {
         "type": "table",
         "title": "Orders",
         "payload": {
-            "columns": ["order", "customer", {"key": "amount", "title": "Amount (€)", "type": "number", "align": "right"}, "state"],
+            "columns": [
+                "order",
+                "customer",
+                {"key": "amount", "title": "Amount (€)", "type": "number", "align": "right"},
+                "state",
+            ],
             "rows": [
-                [f"A-{7000 + i}", ["Ada Ltd", "Blaise SARL", "Curie & Co"][i % 3], round(17.35 * (i * 37 % 101), 2), ["open", "sent"][i % 2]]
+                [
+                    f"A-{7000 + i}",
+                    ["Ada Ltd", "Blaise SARL", "Curie & Co"][i % 3],
+                    round(17.35 * (i * 37 % 101), 2),
+                    ["open", "sent"][i % 2],
+                ]
                 for i in range(2_000)
             ],
         },
@@ -163,15 +195,27 @@ DISPLAYS: dict[str, Envelope] = {
         "A loss in the second and third quarter.",
     ),
     "lines": chart(
-        "line", BY_MONTH, {"x": MONTH, "y": UNITS, "color": REGION}, "Units sold over 2026", "EMEA rose from 31 to 72 units."
+        "line",
+        BY_MONTH,
+        {"x": MONTH, "y": UNITS, "color": REGION},
+        "Units sold over 2026",
+        "EMEA rose from 31 to 72 units.",
     ),
     "area": chart(
-        "area", BY_MONTH, {"x": MONTH, "y": UNITS, "color": REGION}, "Units sold over 2026, together", "All regions together doubled."
+        "area",
+        BY_MONTH,
+        {"x": MONTH, "y": UNITS, "color": REGION},
+        "Units sold over 2026, together",
+        "All regions together doubled.",
     ),
     "points": chart(
         "point",
         [
-            {"weight": 40 + i * 7 % 61, "price": round(8 + (i * 7 % 61) * 0.4 + (i * 13 % 17), 1), "kind": "chair" if i % 3 else "desk"}
+            {
+                "weight": 40 + i * 7 % 61,
+                "price": round(8 + (i * 7 % 61) * 0.4 + (i * 13 % 17), 1),
+                "kind": "chair" if i % 3 else "desk",
+            }
             for i in range(60)
         ],
         {
@@ -191,7 +235,11 @@ DISPLAYS: dict[str, Envelope] = {
     ),
     "heat": chart(
         "rect",
-        [{"day": day, "hour": f"{h:02}:00", "calls": (i * 7 + h * 5) % 43} for i, day in enumerate(WEEKDAYS) for h in range(8, 18)],
+        [
+            {"day": day, "hour": f"{h:02}:00", "calls": (i * 7 + h * 5) % 43}
+            for i, day in enumerate(WEEKDAYS)
+            for h in range(8, 18)
+        ],
         {
             "x": {"field": "hour", "type": "ordinal", "title": "Hour"},
             "y": {"field": "day", "type": "ordinal", "sort": WEEKDAYS, "title": "Day"},
@@ -200,10 +248,20 @@ DISPLAYS: dict[str, Envelope] = {
         "Calls by day and hour",
         "Most calls come in the afternoon.",
     ),
-    "image": {"type": "image", "title": "Map of the site", "payload": {"src": picture(480, 200), "alt": "A gradient from blue to orange."}},
+    "image": {
+        "type": "image",
+        "title": "Map of the site",
+        "payload": {"src": picture(480, 200), "alt": "A gradient from blue to orange."},
+    },
     "image elsewhere": {
         "type": "image",
-        "payload": {"src": "https://example.com/plan.png", "alt": "The plan of the first floor.", "mime": "image/png", "width": 1200, "height": 800},
+        "payload": {
+            "src": "https://example.com/plan.png",
+            "alt": "The plan of the first floor.",
+            "mime": "image/png",
+            "width": 1200,
+            "height": 800,
+        },
     },
     "code": {"type": "code", "payload": {"code": CODE, "language": "python", "filename": "ask.py"}},
     "html": {"type": "html", "payload": '<form action="/pay">\n  <input name="card">\n</form>'},
@@ -234,15 +292,26 @@ DISPLAYS: dict[str, Envelope] = {
     },
     "file": {
         "type": "file",
-        "payload": {"uri": "https://example.com/report.pdf", "name": "report-2026-05.pdf", "mime": "application/pdf", "size": 52_317},
+        "payload": {
+            "uri": "https://example.com/report.pdf",
+            "name": "report-2026-05.pdf",
+            "mime": "application/pdf",
+            "size": 52_317,
+        },
     },
     "group": {
         "type": "group",
         "title": "The week in numbers",
         "payload": [
-            {"type": "metric", "payload": [{"label": "Orders", "value": 37, "delta": 4}, {"label": "Open", "value": 5}]},
+            {
+                "type": "metric",
+                "payload": [{"label": "Orders", "value": 37, "delta": 4}, {"label": "Open", "value": 5}],
+            },
             {"type": "text", "payload": "Friday was the best day since March."},
-            {"type": "table", "payload": [{"day": day, "orders": n} for day, n in zip(WEEKDAYS, [3, 7, 9, 6, 12], strict=True)]},
+            {
+                "type": "table",
+                "payload": [{"day": day, "orders": n} for day, n in zip(WEEKDAYS, [3, 7, 9, 6, 12], strict=True)],
+            },
         ],
     },
     "fallback": {

@@ -13,7 +13,9 @@ from render.web.test_hostile_envelopes import faults
 from tools import ROOT
 
 EXAMPLES = sorted((ROOT / "schemas" / "examples").glob("*/display_envelope/*.json"))
-CASES = [path.read_text(encoding="utf-8") for path in EXAMPLES] + [json.dumps(envelope) for envelope in DISPLAYS.values()]
+CASES = [path.read_text(encoding="utf-8") for path in EXAMPLES] + [
+    json.dumps(envelope) for envelope in DISPLAYS.values()
+]
 NAMES = [f"{path.parts[-3]} {path.stem}" for path in EXAMPLES] + [f"sample {name}" for name in DISPLAYS]
 
 pytestmark = pytest.mark.slow
@@ -74,7 +76,12 @@ async def test_a_person_uses_a_long_table(page: DisplayPage) -> None:
     assert seen["bottom"] == "1001"
     assert seen["mixed"] == ["7", "ascending"]
     assert seen["found"] == ["11 of 1,000 rows", 11]
-    assert seen["saved"] == {"name": "Numbers.csv", "mediaType": "text/csv", "lines": 13, "start": seen["saved"]["start"]}
+    assert seen["saved"] == {
+        "name": "Numbers.csv",
+        "mediaType": "text/csv",
+        "lines": 13,
+        "start": seen["saved"]["start"],
+    }
     assert seen["saved"]["start"].startswith("\ufeffname,n,mixed\r\nrow 99")
     assert seen["kept"] == ["11 of 1,000 rows", "mixed▲", "ROW 99"]
     assert seen["none"] == "(no rows)"

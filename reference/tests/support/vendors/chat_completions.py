@@ -28,7 +28,7 @@ class ChatCompletions(StandIn):
     """OpenAI, as a `Vendor` of the contract."""
 
     models = (MODEL, "gpt-other")
-    lacks: frozenset[Feature] = frozenset({"reasoning", "images_in_results"})
+    lacks: frozenset[Feature] = frozenset({"reasoning", "shown_reasoning", "images_in_results"})
 
     def make(self, url: str) -> LLMProvider:
         """See `StandIn.make`."""

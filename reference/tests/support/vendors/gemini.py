@@ -100,7 +100,7 @@ class Gemini(StandIn):
         """See `StandIn.streamed`."""
         parts: list[dict[str, Any]] = []
         if answer.reasoning:
-            parts.append({"text": answer.reasoning, "thought": True})
+            parts += [{"text": one, "thought": True} for one in halves(answer.reasoning)]
         parts += [{"text": one} for one in halves(answer.text)]
         for place, call in enumerate(answer.calls):
             signed = {"thoughtSignature": SIGNATURE} if answer.reasoning and place == 0 else {}

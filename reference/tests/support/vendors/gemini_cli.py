@@ -31,6 +31,7 @@ class GeminiCLI:
             "length",
             "models",
             "reasoning",
+            "shown_reasoning",
             "refusals",
             "max_tokens",
             "sampling",

@@ -51,6 +51,8 @@ def _completion(answer: Answer) -> dict[str, Any]:
         for one in answer.calls
     ]
     message = {"role": "assistant", "content": answer.text or None, **({"tool_calls": calls} if calls else {})}
+    if answer.reasoning:
+        message["reasoning_content"] = answer.reasoning
     usage = {
         "prompt_tokens": answer.usage.input_tokens,
         "completion_tokens": answer.usage.output_tokens,

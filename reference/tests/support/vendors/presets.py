@@ -32,7 +32,10 @@ class Ollama(ChatCompletions):
 
     def streamed(self, answer: Answer) -> bytes:
         """See `StandIn.streamed`: what the model thinks is in `reasoning`."""
-        thought = [delta({"role": "assistant", "content": "", "reasoning": one}) for one in halves("Hm, hm.")]
+        thought = [
+            delta({"role": "assistant", "content": "", "reasoning": one})
+            for one in halves(answer.reasoning or "Hm, hm.")
+        ]
         return b"".join(thought) + super().streamed(answer)
 
     def cached(self, usage: Usage) -> dict[str, Any]:

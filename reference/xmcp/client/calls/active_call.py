@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from xmcp.chat.completions import ToolCall
+from xmcp.client.calls.progress import AttemptProgress
 from xmcp.client.calls.server_results import Reading, ServerResult
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, ToolState
@@ -47,7 +48,7 @@ class Warned:
     text: str
 
 
-Event: TypeAlias = ToolCall | Retrying | Warned
+Event: TypeAlias = ToolCall | AttemptProgress | Retrying | Warned
 """What a call reports while it runs. A bare `ToolCall` means that it got its slot and its request is sent now."""
 
 

@@ -12,6 +12,7 @@ from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
+from xmcp.client.calls.progress import AttemptProgress
 from xmcp.client.calls.server_results import Reading, ServerResult
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.slots import Slots
@@ -74,11 +75,15 @@ def call_server(timeouts: Mapping[str, float]) -> AttemptStage:
         if state.attempts == 1:
             call.emit(call.request.call)
         seconds = timeouts.get(call.name, timeouts["*"])
+        # To the chat that was told of the attempt, also if an equal call inherits it.
+        progress = AttemptProgress(call.request.call, call.emit)
         try:
             async with asyncio.timeout(seconds):
                 # A copy for each attempt: a tool in this process may change what it is given.
-                return await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
+                return await entry.server.execute_tool_call(entry.tool, dict(call.arguments), progress.report)
         except TimeoutError as exc:
             raise CallFailed(client_made_errors.timed_out(seconds), cause="time_out") from exc
+        finally:
+            progress.end()
 
     return ask_the_server

@@ -23,6 +23,7 @@ from xmcp.chat.events import (
     ChatWarning,
     Done,
     LLMDelta,
+    LLMReasoning,
     LLMRetry,
     LLMUsage,
     StopReason,
@@ -50,7 +51,7 @@ from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
 from xmcp.providers import ModelRequest
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.wire import XML_WHITE_SPACE, DisplayEnvelope
 
 LLM_SECONDS: Final = 300.0
@@ -361,7 +362,10 @@ class Chat:
                 try:
                     async with aclosing(self._pieces(model, state)) as pieces:
                         async for piece in pieces:
-                            yield LLMDelta(turn=self._turn, text=piece)
+                            if isinstance(piece, Reasoning):
+                                yield LLMReasoning(turn=self._turn, text=piece.text)
+                            else:
+                                yield LLMDelta(turn=self._turn, text=piece)
                 except BaseException as exc:
                     await self._account_for_interrupted(state, exc)
                     raise
@@ -416,8 +420,8 @@ class Chat:
             price = price.of(self._settings.models[self._model].provider)
         return accounting.record(completion, state.provider, state.model, context, price, self._log)
 
-    async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
-        """Yield the text of one answer in pieces, waiting for each in bounded time; then set `_completion`.
+    async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[Piece, None]:
+        """Yield the pieces of one answer, waiting for each in bounded time; then set `_completion`.
 
         Raises:
             ProviderError: the model failed, or was silent for too long.
@@ -430,6 +434,7 @@ class Chat:
         self._received = request.received
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
+        told = 0
         try:
             async with aclosing(model.provider.stream(request)) as pieces:
                 while True:
@@ -440,12 +445,15 @@ class Chat:
                         break
                     if isinstance(piece, Completion):
                         completion = piece
-                    elif not isinstance(piece, str):
-                        raise _unusable(name, f"a piece of text that is a {type(piece).__name__}")
-                    elif piece:
-                        self._text.append(piece)
+                        continue
+                    text = piece.text if isinstance(piece, Reasoning) else piece
+                    if not isinstance(text, str):
+                        raise _unusable(name, f"a piece of text that is a {type(text).__name__}")
+                    if text:
+                        if text is piece:
+                            self._text.append(text)
                         yield piece
-                        await let_others_run(len(self._text))
+                        await let_others_run(told := told + 1)
         except ProviderError:
             raise
         except TimeoutError as exc:

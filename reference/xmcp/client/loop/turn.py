@@ -22,6 +22,7 @@ from xmcp.chat.events import (
     ToolDisplay,
     ToolError,
     ToolEvent,
+    ToolProgress,
     ToolRequested,
     ToolResult,
     ToolRetry,
@@ -34,6 +35,7 @@ from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.client.calls import app_parameters, context_budget, server_results
 from xmcp.client.calls.active_call import ChatScope, Event, Request, Retrying, Warned
 from xmcp.client.calls.pipeline import Outcome, Pipeline
+from xmcp.client.calls.progress import AttemptProgress
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, notify
 from xmcp.client.tools import dependencies, meta_tools
@@ -374,6 +376,10 @@ class ToolTurn:
                 return ToolRetry(**self._fields(call), attempt=attempt, wait_ms=wait_ms, error=error)
             case Warned(call, text):
                 return ToolWarning(**self._fields(call), text=text)
+            case AttemptProgress():
+                told = event.take()
+                of_call = self._fields(event.call)
+                return ToolProgress(**of_call, progress=told.progress, total=told.total, text=told.text)
             case _:
                 entry = self._catalogue.entries.get(self._legal_names[event.name])
                 report = CallReport(entry.server.name if entry else None, attempts=1)

@@ -25,8 +25,6 @@ from xmcp.client.slots import FairShares
 from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from mcp_types import CallToolResult
 
     from xmcp.client.hooks.middleware import ChatContext
@@ -281,7 +279,7 @@ class Unusable:
         """True if the application named the server."""
         return self._pool.named
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:  # noqa: ARG002
+    async def execute_tool_call(self, *_: object) -> CallToolResult:
         """Refuse the call.
 
         Raises:

@@ -31,6 +31,7 @@ from xmcp.client.servers.errors import (
 from xmcp.client.servers.listing_pages import ListTooLong, all_pages
 from xmcp.client.servers.peer_limits import Refusal
 from xmcp.client.servers.targets import Source
+from xmcp.client.tools.catalogue import OnProgress
 from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
@@ -157,7 +158,9 @@ class Server:
         except TimeoutError as exc:
             raise ConnectFailed(f"no answer within {self._connect_timeout:g} s") from exc
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def execute_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> CallToolResult:
         """Call a tool by its name at the server. Cancelling the call cancels it at the server.
 
         There is no time limit except for connecting.
@@ -169,8 +172,15 @@ class Server:
         # The transports find out too late: on stdio such a message ends the connection, with the calls of all chats.
         if not is_sendable([tool_name, arguments]):
             raise CallFailed(client_made_errors.not_sendable(), cause="client")
-        result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
-        return result
+
+        async def call(client: Any) -> CallToolResult:
+            from xmcp.client.servers.fastmcp_internals import progress_handler
+
+            handler = None if on_progress is None else progress_handler(client, on_progress)
+            result: CallToolResult = await client.call_tool_mcp(tool_name, arguments, handler)
+            return result
+
+        return await self._request(call)
 
     def report_missing_tool(self) -> None:
         """Note that the server answered that it does not have a tool which it had listed."""

@@ -45,6 +45,10 @@ UNASKED_BYTES_PER_SECOND: Final = 1024.0 * 1024
 REQUEST_COUNTS_AS: Final = 20
 """Messages as which a request of the server counts, since it has to be answered: 250 at once, 5 in a second."""
 
+REPORTS_PER_MESSAGE: Final = 5
+"""Reports of progress that count as one message: the client asks for them, and leaves most of many out. That is 25,000
+at once and 500 in a second. All that comes with an answer over HTTP counts so."""
+
 OPENING_COUNTS_AS: Final = 5
 """Messages as which a stream counts that the client opens to hear more: a server may end it and have it opened again.
 That is 1,000 times at once and 20 times in a second."""
@@ -102,7 +106,7 @@ class Allowance:
         """Give it its first size again: the client has asked for something."""
         self._left = self._most
 
-    def take(self, lines: int, size: int, containers: int = 0) -> None:
+    def take(self, lines: float, size: int, containers: int = 0) -> None:
         """Count so many lines with `size` bytes and so many arrays and objects together.
 
         Raises:

@@ -32,6 +32,9 @@ class ToolClient(Protocol):
 
         If the task is cancelled, the call should be cancelled at the source. `CallFailed` carries an error for the
         model; any other exception is treated as a lost connection.
+
+        A tool client that can say how far a call is has a further parameter `on_progress`, with a default. It gets a
+        function of the progress, the total or `None`, and a text or `None`, to be called on the event loop.
         """
         ...
 

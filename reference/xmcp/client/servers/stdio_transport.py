@@ -7,6 +7,7 @@ as long as the program writes. Here a line has `MAX_MESSAGE_BYTES`, and messages
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -31,11 +32,13 @@ from xmcp.client.servers.messages import read_message, too_large
 from xmcp.client.servers.peer_limits import (
     MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
+    REPORTS_PER_MESSAGE,
     REQUEST_COUNTS_AS,
     Allowance,
     Flood,
     TooLarge,
 )
+from xmcp.client.servers.progress_reports import NewestReports, is_report
 from xmcp.client.servers.server_protocols import NotificationHandler
 
 DRAIN_BYTES: Final = 16 * 1024 * 1024
@@ -259,10 +262,15 @@ async def _read_messages(process: Process, asked: _Asked, arriving: Any) -> None
         BrokenResourceError: nobody takes the messages any longer.
     """
     assert process.stdout is not None  # noqa: S101 - it was started with pipes
-    lines, allowance = LineReader(), Allowance()
+    lines, allowance, reports = LineReader(), Allowance(), NewestReports()
     while True:
         try:
-            piece = await process.stdout.receive()
+            async with asyncio.timeout_at(reports.due):
+                piece = await process.stdout.receive()
+        except TimeoutError:
+            for report in reports.held():
+                await arriving.send(report)
+            continue
         except _GONE:
             return
         for line in lines.feed(piece):
@@ -270,9 +278,12 @@ async def _read_messages(process: Process, asked: _Asked, arriving: Any) -> None
             sent = message.message if isinstance(message, SessionMessage) else None
             if isinstance(sent, JSONRPCResponse | JSONRPCError) and asked.count:
                 asked.count -= 1
+            elif is_report(message):
+                allowance.take(1 / REPORTS_PER_MESSAGE, len(line))
             else:
                 allowance.take(REQUEST_COUNTS_AS if isinstance(sent, JSONRPCRequest) else 1, len(line))
-            await arriving.send(message)
+            for passing in reports.passing(message):
+                await arriving.send(passing)
 
 
 def _refused(line: bytes) -> SessionMessage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import uuid
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -16,6 +17,7 @@ from xmcp.chat.json_values import copied_arguments
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed, describe
 from xmcp.client.servers.server_protocols import ToolClient
+from xmcp.client.tools.catalogue import OnProgress
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
@@ -96,7 +98,9 @@ class ToolClientAdapter:
         self.connected = True
         return tools
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def execute_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> CallToolResult:
         """Call a tool of the object.
 
         Raises:
@@ -111,7 +115,7 @@ class ToolClientAdapter:
         except Exception as exc:
             raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
         try:
-            result = await self._tools.execute_tool_call(tool_name, own)
+            result = await self._tools.execute_tool_call(tool_name, own, **self._progress(on_progress))
         except CallFailed:
             raise
         except ValidationError as exc:
@@ -128,6 +132,10 @@ class ToolClientAdapter:
         self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
         raise CallFailed(client_made_errors.unreadable_answer())
 
+    def _progress(self, on_progress: OnProgress | None) -> dict[str, Any]:
+        parameters = inspect.signature(self._tools.execute_tool_call).parameters
+        return {"on_progress": on_progress or _ignore} if "on_progress" in parameters else {}
+
     def report_missing_tool(self) -> None:
         """Note that the object answered that it does not have a tool which it had listed."""
         if self._on_missing_tool is not None:
@@ -135,6 +143,10 @@ class ToolClientAdapter:
 
     async def close(self) -> None:
         """Do nothing: the application closes the object."""
+
+
+def _ignore(_progress: float, _total: float | None = None, _message: str | None = None) -> None:
+    """Leave a report out."""
 
 
 def _tool(place: int, given: Any) -> Tool:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
 
 
+OnProgress: TypeAlias = Callable[[float, float | None, str | None], None]
+"""Called on the event loop with the `progress`, the `total` and the `message` of a report; it does not block."""
+
+
 class ToolServer(Protocol):
     """What a chat needs of a server; `mcp_server.Server` implements it."""
 
@@ -43,8 +47,10 @@ class ToolServer(Protocol):
         """Whether its text is read as documents, as of its last connection."""
         ...
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool.
+    async def execute_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> CallToolResult:
+        """Call a tool; `on_progress` is called with each report of its progress.
 
         Raises:
             CallFailed: there is no result.

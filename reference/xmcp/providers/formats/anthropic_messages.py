@@ -23,7 +23,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_completions import CALL_COUNTS_AS, MAX_ANSWER_CHARACTERS, too_large
 from xmcp.providers.formats.chat_shapes import can_be_written
@@ -438,8 +438,8 @@ class Assembly:
         self.ended = False
         """Whether the vendor marked the end of its answer."""
 
-    def take(self, event: Mapping[str, Any]) -> str:
-        """Add one event; return the text in it, which is often empty. An event of an unknown type is left out.
+    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """Add one event; return the pieces in it, of which there is often none. One of an unknown type is left out.
 
         Raises:
             ProviderError: a member is of a wrong type, or the answer grew above its limit (category `too_large`).
@@ -458,10 +458,10 @@ class Assembly:
             self._take_usage(event.get("usage"))
         elif kind == "message_stop":
             self.ended = True
-        return ""
+        return ()
 
-    def take_whole(self, answer: Mapping[str, Any]) -> Completion:
-        """Return the completion in an answer that came in one piece.
+    def take_whole(self, answer: Mapping[str, Any]) -> tuple[str, Completion]:
+        """Return the reasoning and the completion in an answer that came in one piece.
 
         Raises:
             ProviderError: it is no message.
@@ -470,15 +470,16 @@ class Assembly:
         if not isinstance(content, list):
             raise self._fault("`content` is not a list of objects")
         self.take({"type": "message_start", "message": answer})
+        pieces: list[Piece] = []
         for index, block in enumerate(content):
-            self.take({"type": "content_block_start", "index": index, "content_block": block})
+            pieces += self.take({"type": "content_block_start", "index": index, "content_block": block})
         self._take_usage(answer.get("usage"))
         self._reason, self.ended = self._str(answer, "stop_reason") or None, True
-        return self.finish(done=False)
+        return chat_completions.reasoning_in(pieces), self.finish(done=False)
 
-    def rest(self) -> str:
-        """Return text that was held back: none."""
-        return ""
+    def rest(self) -> Sequence[Piece]:
+        """Return what was held back: nothing."""
+        return ()
 
     def finish(self, *, done: bool) -> Completion:
         """Return the completion. `done`: a proxy marked the end of the stream (`[DONE]`).
@@ -510,7 +511,7 @@ class Assembly:
             VendorState(self._vendor, layout) if signed else None,
         )
 
-    def _take_start(self, index: Any, block: Mapping[str, Any]) -> str:
+    def _take_start(self, index: Any, block: Mapping[str, Any]) -> Sequence[Piece]:
         kind = self._str(block, "type")
         if not kind:
             raise self._fault("a block has no `type`")
@@ -529,9 +530,9 @@ class Assembly:
                 self._received.bytes += _bytes(said)
         if kind == "tool_use" and not isinstance(block.get("input"), dict | None):
             raise self._fault("`input` is not an object")
-        return ""
+        return _reasoning(self._str(block, "thinking"))
 
-    def _take_delta(self, event: Mapping[str, Any]) -> str:
+    def _take_delta(self, event: Mapping[str, Any]) -> Sequence[Piece]:
         delta = self._object(event, "delta")
         index = event.get("index")
         part = self._parts.get(index) if isinstance(index, int) else None
@@ -549,14 +550,16 @@ class Assembly:
             if kind != "signature_delta":
                 self._received.bytes += _bytes(piece)
             part.pieces.setdefault(target, []).append(piece)
-        return ""
+            if kind == "thinking_delta":
+                return _reasoning(piece)
+        return ()
 
-    def _take_text(self, part: _Part, text: str) -> str:
+    def _take_text(self, part: _Part, text: str) -> Sequence[Piece]:
         if text:
             self._grow(len(text))
             part.characters += len(text)
             self._text.append(text)
-        return text
+        return (text,) if text else ()
 
     def _take_usage(self, said: Any, *, begun: bool = False) -> None:
         """Counts are cumulative: the later one counts, and one that is missing or empty changes nothing.
@@ -612,6 +615,10 @@ _CACHED: Final = "cache_read_input_tokens"
 _WRITTEN: Final = "cache_creation_input_tokens"
 _INPUTS: Final = ("input_tokens", _WRITTEN, _CACHED)
 _THINKING: Final = "thinking_tokens"
+
+
+def _reasoning(text: str) -> Sequence[Piece]:
+    return (Reasoning(text),) if text else ()
 
 
 def _bytes(text: str) -> int:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 
@@ -24,7 +24,7 @@ from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_shapes import can_be_written, shape_fault
 
@@ -205,6 +205,8 @@ class Assembly:
 
     unread: frozenset[str] = frozenset()
     ended = False
+    reasons_in: ClassVar[frozenset[str]] = frozenset({"reasoning_content", "reasoning"})
+    """Members of a delta in which reasoning comes. Most deltas have none of them."""
 
     def __init__(self, provider: str, received: Received | None = None) -> None:
         self._provider = provider
@@ -215,8 +217,8 @@ class Assembly:
         self._by_index: dict[int, _Call] = {}
         self._finish: str | None = None
 
-    def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk; return the text in it, which is often empty.
+    def take(self, chunk: Mapping[str, Any]) -> Sequence[Piece]:
+        """Add one chunk; return the pieces in it, of which there is often none.
 
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`).
@@ -227,14 +229,13 @@ class Assembly:
             received.usage = usage(chunk["usage"])
         choices = chunk.get("choices")
         if not choices:
-            return ""
+            return ()
         choice = choices[0]
         self._finish = choice.get("finish_reason") or self._finish
         delta = choice.get("delta") or {}
-        if not _UNSEEN.isdisjoint(delta):
-            received.bytes += _unseen_bytes(delta)
         for part in delta.get("tool_calls") or ():
             self._take_call(part)
+        reasoning = "" if self.reasons_in.isdisjoint(delta) else self._reasoning(delta)
         text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
         if text:
             # Each piece of a text comes through here: what `_grow` does, without the call.
@@ -242,11 +243,21 @@ class Assembly:
             if self._size > MAX_ANSWER_CHARACTERS:
                 raise too_large(self._provider)
             self._text.append(text)
-        return text
+        if reasoning:
+            return (Reasoning(reasoning), text) if text else (Reasoning(reasoning),)
+        return (text,) if text else ()
 
-    def rest(self) -> str:
-        """Return text that was held back until the end of the stream; there is none in this format."""
-        return ""
+    def rest(self) -> Sequence[Piece]:
+        """Return what was held back until the end of the stream; there is nothing in this format."""
+        return ()
+
+    def _reasoning(self, delta: Mapping[str, Any]) -> str:
+        """Return the reasoning in a delta, and count it. Servers that write both members write the same in them."""
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        if not isinstance(reasoning, str):
+            return ""
+        self._received.bytes += _bytes(reasoning)
+        return reasoning
 
     def _grow(self, characters: int) -> None:
         self._size += characters
@@ -269,6 +280,7 @@ class Assembly:
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
         function = part.get("function") or {}
+        self._received.bytes += sum(_bytes(said) for said in map(function.get, ("name", "arguments")))
         call = self._call_of(part)
         call.id = call.id or _id(part)
         call.name = call.name or function.get("name") or ""
@@ -307,27 +319,20 @@ def _id(part: Mapping[str, Any]) -> str:
     return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) and id_ != "null" else ""
 
 
-_UNSEEN: Final = frozenset({"tool_calls", "reasoning_content", "reasoning"})
-"""Members of a delta that no event shows. Most deltas have none of them."""
+def _bytes(said: Any) -> int:
+    """Return how many bytes a text has; 0 for anything else."""
+    if not isinstance(said, str):
+        return 0
+    return len(said) if said.isascii() else len(said.encode("utf-8", "surrogatepass"))
 
 
-def _unseen_bytes(delta: Mapping[str, Any]) -> int:
-    """Return about how many bytes of a delta the model wrote as arguments of calls and as reasoning."""
-    parts: list[Any] = [delta.get("reasoning_content"), delta.get("reasoning")]
-    calls = delta.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
-            parts += (function.get("name"), function.get("arguments"))
-    size = 0
-    for part in parts:
-        if isinstance(part, str):
-            size += len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass"))
-    return size
+def reasoning_in(pieces: Sequence[Piece]) -> str:
+    """Return the reasoning in pieces of an answer."""
+    return "".join(piece.text for piece in pieces if isinstance(piece, Reasoning))
 
 
-def whole(answer: Mapping[str, Any], provider: str, assembly: Assembly | None = None) -> Completion:
-    """Return the completion in an answer that came in one piece, built by `assembly`.
+def whole(answer: Mapping[str, Any], provider: str, assembly: Assembly | None = None) -> tuple[str, Completion]:
+    """Return the reasoning and the completion in an answer that came in one piece, built by `assembly`.
 
     Raises:
         ProviderError: the answer has no choice.
@@ -339,8 +344,8 @@ def whole(answer: Mapping[str, Any], provider: str, assembly: Assembly | None = 
     choice = answer["choices"][0]
     message = choice.get("message") or {}
     calls = [{**call, "index": place} for place, call in enumerate(message.get("tool_calls") or ())]
-    assembly.take({**answer, "choices": [{**choice, "delta": {**message, "tool_calls": calls}}]})
-    return assembly.finish(done=True)
+    pieces = assembly.take({**answer, "choices": [{**choice, "delta": {**message, "tool_calls": calls}}]})
+    return reasoning_in(pieces), assembly.finish(done=True)
 
 
 def usage(reported_usage: Any) -> Usage:

@@ -74,20 +74,6 @@ class Assembly(chat_completions.Assembly):
         self._goes_back = bool(tools and tools.tools) or _has_calls(messages)
         self._thoughts: list[str] = []
 
-    def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk; return the text in it, which is often empty.
-
-        Raises:
-            ProviderError: the answer grew above its limit (category `too_large`).
-        """
-        text = super().take(chunk)
-        choices = chunk.get("choices")
-        thought = (choices[0].get("delta") or {}).get(_REASONING) if choices else None
-        if isinstance(thought, str) and thought:
-            self._grow(len(thought))
-            self._thoughts.append(thought)
-        return text
-
     def finish(self, *, done: bool) -> Completion:
         """Return the completion. `done`: the vendor marked the end of the stream (`[DONE]`).
 
@@ -104,3 +90,10 @@ class Assembly(chat_completions.Assembly):
         if not self._thoughts or not (self._goes_back or whole.tool_calls):
             return whole
         return replace(whole, vendor_state=VendorState(NAME, {_REASONING: "".join(self._thoughts)}))
+
+    def _reasoning(self, delta: Mapping[str, Any]) -> str:
+        thought = delta.get(_REASONING)
+        if isinstance(thought, str) and thought:
+            self._grow(len(thought))
+            self._thoughts.append(thought)
+        return super()._reasoning(delta)

@@ -21,7 +21,7 @@ from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_completions import (
     CALL_COUNTS_AS,
@@ -495,8 +495,8 @@ class Assembly:
         self._finish: str | None = None
         self._why: Any = None
 
-    def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk (see `parse`); return the text in it.
+    def take(self, chunk: Mapping[str, Any]) -> Sequence[Piece]:
+        """Add one chunk (see `parse`); return the pieces in it.
 
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`), or the vendor refused the prompt
@@ -512,7 +512,7 @@ class Assembly:
             raise self._blocked(feedback.get("blockReasonMessage") or reason)
         candidates = chunk.get("candidates")
         if not candidates:
-            return ""
+            return ()
         candidate = candidates[0]
         finish = candidate.get("finishReason")
         if finish and finish != _NO_REASON:
@@ -520,11 +520,11 @@ class Assembly:
             self._why = candidate.get("finishMessage")
         content = candidate.get("content")
         parts = content.get("parts") if content else None
-        return "".join([self._take(part) for part in parts]) if parts else ""
+        return [piece for part in parts or () if (piece := self._take(part))]
 
-    def rest(self) -> str:
-        """Return text that was held back until the end of the stream; there is none in this format."""
-        return ""
+    def rest(self) -> Sequence[Piece]:
+        """Return what was held back until the end of the stream; there is nothing in this format."""
+        return ()
 
     def finish(self, *, done: bool) -> Completion:  # noqa: ARG002 - the vendor marks the end by a reason
         """Return the completion.
@@ -552,7 +552,7 @@ class Assembly:
         received = self._received
         return Completion("".join(self._text), unique_ids(self._calls), reason, received.usage, received.model, state)
 
-    def _take(self, part: Mapping[str, Any]) -> str:
+    def _take(self, part: Mapping[str, Any]) -> Piece:
         signature, text, call = part.get("thoughtSignature"), part.get("text"), part.get("functionCall")
         signed = {}
         if signature:
@@ -563,6 +563,7 @@ class Assembly:
             self._take_call(call, signed)
         elif part.get("thought"):
             self._take_thought(text or "", signed)
+            return Reasoning(str(text)) if text else ""
         elif text or (signed and text is not None):
             self._take_text(text, signed)
             return str(text)

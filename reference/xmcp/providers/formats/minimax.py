@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from xmcp.chat.completions import Completion, VendorState
 from xmcp.chat.errors import ErrorCategory, ProviderError
@@ -17,7 +17,7 @@ from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.untrusted_text import printable
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_shapes import can_be_written
 from xmcp.providers.formats.files import refuse_files
@@ -75,6 +75,8 @@ def _check(chunk: Mapping[str, Any], provider: str) -> None:
 class Assembly(chat_completions.Assembly):
     """Builds one completion as its chunks arrive; what the model thinks becomes its state."""
 
+    reasons_in: ClassVar[frozenset[str]] = chat_completions.Assembly.reasons_in | {"reasoning_details"}
+
     def __init__(self, provider: str, received: Received) -> None:
         super().__init__(provider, received)
         self._beside: list[str] = []
@@ -82,27 +84,19 @@ class Assembly(chat_completions.Assembly):
         self._details: dict[Any, _Detail] = {}
         self._tag = _ThinkTag()
 
-    def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk; return the text in it, which is often empty.
+    def take(self, chunk: Mapping[str, Any]) -> Sequence[Piece]:
+        """Add one chunk; return the pieces in it, of which there is often none.
 
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`), or MiniMax refuses the request.
         """
         _check(chunk, self._provider)
-        text = super().take(chunk)
-        choices = chunk.get("choices")
-        delta = (choices[0].get("delta") or {}) if choices else {}
-        if isinstance(details := delta.get("reasoning_details"), list):
-            for detail in details:
-                self._take_detail(detail)
-        elif isinstance(thought := delta.get("reasoning_content"), str) and thought:
-            self._grow(len(thought))
-            self._beside.append(thought)
-        if not text:
-            return ""
-        said = self._tag.take(text)
+        pieces = super().take(chunk)
+        if not pieces or not isinstance(text := pieces[-1], str):
+            return pieces
+        thought, said = self._tag.take(text)
         self._received.bytes += max(0, len(text) - len(said))
-        return said
+        return [*pieces[:-1], *([Reasoning(thought)] if thought else []), *([said] if said else [])]
 
     def finish(self, *, done: bool) -> Completion:
         """Return the completion. `done`: the vendor marked the end of the stream (`[DONE]`).
@@ -121,22 +115,33 @@ class Assembly(chat_completions.Assembly):
             state["content"] = written.text
         return replace(written, text=text, vendor_state=VendorState(NAME, state) if state else None)
 
-    def rest(self) -> str:
-        """Return the text that was held back, since it could have been the beginning of a tag."""
-        return self._tag.rest()
+    def rest(self) -> Sequence[Piece]:
+        """Return what was held back, since it could have been the beginning of a tag."""
+        thought, said = self._tag.rest()
+        return [*([Reasoning(thought)] if thought else []), *([said] if said else [])]
 
-    def _take_detail(self, detail: Any) -> None:
+    def _reasoning(self, delta: Mapping[str, Any]) -> str:
+        if isinstance(details := delta.get("reasoning_details"), list):
+            return "".join([self._take_detail(detail) for detail in details])
+        if thought := super()._reasoning(delta):
+            self._grow(len(thought))
+            self._beside.append(thought)
+        return thought
+
+    def _take_detail(self, detail: Any) -> str:
+        """Add a part of an entry; return the text in it that is new."""
         if not isinstance(detail, Mapping) or not can_be_written(detail):
-            return
+            return ""
         key = detail.get("index")
         if not isinstance(key, int):
             key = str(detail.get("id"))
         if key not in self._details:
             self._grow(chat_completions.CALL_COUNTS_AS)
             self._details[key] = _Detail()
-        size = self._details[key].take(detail)
+        size, text = self._details[key].take(detail)
         self._received.bytes += size
         self._grow(size)
+        return text
 
 
 class _ThinkTag:
@@ -149,35 +154,36 @@ class _ThinkTag:
         self._after = False
         self._released = 0
 
-    def take(self, piece: str) -> str:
-        """Return what of the piece, and of what was held back, is text."""
+    def take(self, piece: str) -> tuple[str, str]:
+        """Return what of the piece, and of what was held back, stands in the tag, and what is text."""
         if self._held is None and not self._after:
-            return self._release(piece)
+            return "", self._release(piece)
+        thought = ""
         held, self._held = (self._held or "") + piece, ""
         if not self._inside and not self._after:
             begun = held.lstrip()
             if not begun.startswith(_OPENING):
                 if _OPENING.startswith(begun) and len(held) < _MOST_BLANKS:
                     self._held = held
-                    return ""
+                    return "", ""
                 self._held = None
-                return self._release(held)
+                return "", self._release(held)
             self._inside, held = True, begun.removeprefix(_OPENING)
         if self._inside:
-            _, closing, held_after = held.partition(_CLOSING)
+            thought, closing, held_after = held.partition(_CLOSING)
             if not closing:
                 self._held = held[1 - len(_CLOSING) :]
-                return ""
+                return held[: -len(self._held) or None], ""
             self._inside, self._after, held = False, True, held_after
         self._held = None
         text = held.lstrip()
         self._after = not text
-        return self._release(text)
+        return thought, self._release(text)
 
-    def rest(self) -> str:
-        """Return what is held back at the end of the text, and is no tag."""
-        held, self._held = self._held, None
-        return self._release(held) if held and not self._inside else ""
+    def rest(self) -> tuple[str, str]:
+        """Return what is held back at the end of the text, and is no tag, as `take` does."""
+        held, self._held = self._held or "", None
+        return (held, "") if self._inside else ("", self._release(held))
 
     def text_of(self, written: str) -> str:
         """Return the text that was released, given all that was written: its end."""
@@ -207,18 +213,19 @@ class _Detail:
         self._grows: bool | None = None
         """Whether each part has all of the text so far; `None`: not known yet."""
 
-    def take(self, part: Mapping[str, Any]) -> int:
-        """Add a part; return its size in about bytes."""
+    def take(self, part: Mapping[str, Any]) -> tuple[int, str]:
+        """Add a part; return its size in about bytes, and the text in it that is new."""
         size = 0
         for name, value in part.items():
             if name != "text" and value is not None and self._members.get(name) != value:
                 self._members[name] = value
                 size += len(encode_json(value))
         text = part.get("text")
-        return size + self._take_text(text) if isinstance(text, str) and text else size
+        added, new = self._take_text(text) if isinstance(text, str) and text else (0, "")
+        return size + added, new
 
-    def _take_text(self, text: str) -> int:
-        last = self._texts[-1] if self._texts else ""
+    def _take_text(self, text: str) -> tuple[int, str]:
+        last, new = self._texts[-1] if self._texts else "", text
         if self._grows is not False and last:
             continued = text.startswith(last)
             if continued and len(text) > len(last) >= _BY_CHANCE:
@@ -227,9 +234,12 @@ class _Detail:
                 self._grows = False
             if self._grows:
                 self._texts = [text if continued else last + text]
-                return max(0, len(text) - len(last))
+                new = text[len(last) :] if continued else text
+                return len(new), new
+            if continued:
+                new = text[len(last) :]  # most likely all of it so far, but for a text so short
         self._texts.append(text)
-        return len(text)
+        return len(text), new
 
     def whole(self) -> dict[str, Any]:
         """Return the entry as MiniMax wants it back."""

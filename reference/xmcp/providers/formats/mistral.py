@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 
@@ -22,7 +22,7 @@ from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Received
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.chat_shapes import can_be_written
 from xmcp.providers.formats.files import file_of
@@ -252,26 +252,24 @@ def _fault(detail: Mapping[str, Any]) -> str:
 class Assembly(chat_completions.Assembly):
     """Builds one completion as its chunks arrive; what the model thinks becomes its state, and no text."""
 
+    reasons_in: ClassVar[frozenset[str]] = frozenset({"content"})
+
     def __init__(self, provider: str, received: Received | None = None) -> None:
         super().__init__(provider, received)
         self._thoughts: list[_Thought] = []
         self._characters = 0
 
-    def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk; return the text in it, which is often empty.
+    def take(self, chunk: Mapping[str, Any]) -> Sequence[Piece]:
+        """Add one chunk; return the pieces in it, of which there is often none.
 
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`).
         """
-        text = super().take(chunk)
+        pieces = super().take(chunk)
         if chunk.get("usage"):
             self._received.usage = usage(chunk["usage"])
-        choices = chunk.get("choices")
-        content = (choices[0].get("delta") or {}).get("content") if choices else None
-        if isinstance(content, list):
-            self._take_thoughts(content)
-        self._characters += len(text)
-        return text
+        self._characters += sum(len(piece) for piece in pieces if isinstance(piece, str))
+        return pieces
 
     def finish(self, *, done: bool) -> Completion:
         """Return the completion. `done`: Mistral marked the end of the stream (`[DONE]`).
@@ -293,8 +291,11 @@ class Assembly(chat_completions.Assembly):
         state = VendorState(NAME, [{"at": thought.at, "chunk": thought.chunk()} for thought in self._thoughts])
         return Completion(whole.text, whole.tool_calls, whole.finish_reason, whole.usage, whole.model, state)
 
-    def _take_thoughts(self, content: list[Any]) -> None:
-        at = self._characters
+    def _reasoning(self, delta: Mapping[str, Any]) -> str:
+        content = delta.get("content")
+        if not isinstance(content, list):
+            return ""
+        at, reasoning = self._characters, list[str]()
         for part in content:
             if not isinstance(part, Mapping):
                 continue
@@ -305,9 +306,11 @@ class Assembly(chat_completions.Assembly):
             if last is None or last.at != at or last.ended:
                 self._grow(chat_completions.CALL_COUNTS_AS)
                 self._thoughts.append(last := _Thought(at))
-            size = last.take(part)
+            size, text = last.take(part)
             self._received.bytes += size
             self._grow(size)
+            reasoning.append(text)
+        return "".join(reasoning)
 
 
 class _Thought:
@@ -321,9 +324,9 @@ class _Thought:
         """Pieces of text, and references as they came."""
         self._members: dict[str, Any] = {}
 
-    def take(self, part: Mapping[str, Any]) -> int:
-        """Add a part; return its size in about bytes."""
-        thinking, size = part.get("thinking"), 0
+    def take(self, part: Mapping[str, Any]) -> tuple[int, str]:
+        """Add a part; return its size in about bytes, and the text in it."""
+        thinking, size, texts = part.get("thinking"), 0, list[str]()
         for piece in thinking if isinstance(thinking, list) else [{"type": "text", "text": thinking}]:
             if not isinstance(piece, Mapping):
                 continue
@@ -331,13 +334,14 @@ class _Thought:
                 size += self._keep(piece)
             elif isinstance(text := piece.get("text"), str):
                 self._parts.append(text)
+                texts.append(text)
                 size += len(text)
         for name, value in part.items():
             if name not in ("type", "thinking") and value is not None and can_be_written(value):
                 self._members[name] = value
                 size += len(encode_json(value))
         self.ended = bool(self._members.get("signature") or self._members.get("closed"))
-        return size
+        return size, "".join(texts)
 
     def _keep(self, piece: Mapping[str, Any]) -> int:
         if not can_be_written(piece):

@@ -20,7 +20,7 @@ from xmcp.chat.sampler_config import NOT_A_NAME, SamplerConfig
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import vendor_state
-from xmcp.providers.base import Received
+from xmcp.providers.base import Piece, Reasoning, Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_completions import (
     CALL_COUNTS_AS,
@@ -251,10 +251,12 @@ class Assembly:
         """The whole text, in pieces."""
         self._items: dict[int, _Item] = {}
         self._speaking: _Item | None = None
+        self._thinking: tuple[Any, ...] = ()
+        """The part of the reasoning that is being received: the places of its item, and of itself in that."""
         self._finish: str | None = None
 
-    def take(self, event: Mapping[str, Any]) -> str:
-        """Add one event; return the text in it, which is often empty.
+    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """Add one event; return the pieces in it, of which there is often none.
 
         Raises:
             ProviderError: the answer failed, it grew above its limit (category `too_large`), or the event has a member
@@ -263,14 +265,15 @@ class Assembly:
         kind = event.get("type")
         take = _TAKES.get(kind) if isinstance(kind, str) else None
         if take is not None:
-            return take(self, event)
+            piece = take(self, event)
+            return (piece,) if piece else ()
         if kind is None:
             raise self._strange("an event without a `type`") if not event.get("error") else self._failed(event)
-        return ""
+        return ()
 
-    def rest(self) -> str:
-        """Return text that was held back until the end of the stream; there is none in this format."""
-        return ""
+    def rest(self) -> Sequence[Piece]:
+        """Return what was held back until the end of the stream; there is nothing in this format."""
+        return ()
 
     def finish(self, *, done: bool) -> Completion:  # noqa: ARG002 - the mark is no end of this format
         """Return the completion.
@@ -328,9 +331,13 @@ class Assembly:
         self._set_arguments(self._item(event, "function_call"), event.get("arguments"))
         return ""
 
-    def _take_thought(self, event: Mapping[str, Any]) -> str:
-        self._received.bytes += _bytes(self._delta(event))
-        return ""
+    def _take_thought(self, event: Mapping[str, Any]) -> Piece:
+        text = self._delta(event)
+        if not text:
+            return ""
+        self._received.bytes += _bytes(text)
+        before, self._thinking = self._thinking, tuple(map(event.get, _PLACES))
+        return Reasoning(text if before in ((), self._thinking) else BETWEEN_MESSAGES + text)
 
     def _take_begun_item(self, event: Mapping[str, Any]) -> str:
         item = self._object(event, "item")
@@ -478,7 +485,8 @@ class Assembly:
         return _strange(fault, self._provider)
 
 
-_TAKES: Final[Mapping[str, Callable[[Assembly, Mapping[str, Any]], str]]] = {
+_PLACES: Final = ("output_index", "summary_index", "content_index")
+_TAKES: Final[Mapping[str, Callable[[Assembly, Mapping[str, Any]], Piece]]] = {
     "response.output_text.delta": Assembly._take_text,
     "response.refusal.delta": Assembly._take_text,
     "response.function_call_arguments.delta": Assembly._take_arguments,
@@ -499,8 +507,8 @@ parse = json_object
 """Returns an event, or an answer in one piece. `Assembly` judges what is in it."""
 
 
-def whole(answer: Mapping[str, Any], provider: str) -> Completion:
-    """Return the completion in an answer that came in one piece.
+def whole(answer: Mapping[str, Any], provider: str) -> tuple[str, Completion]:
+    """Return the reasoning and the completion in an answer that came in one piece.
 
     Raises:
         ProviderError: the answer failed, or is none.
@@ -511,7 +519,18 @@ def whole(answer: Mapping[str, Any], provider: str) -> Completion:
         raise _strange("it has no `output`", provider)
     assembly = Assembly(provider)
     assembly.take({"type": "response.completed", "response": answer})
-    return assembly.finish(done=True)
+    return BETWEEN_MESSAGES.join(_reasoning_in(answer["output"])), assembly.finish(done=True)
+
+
+def _reasoning_in(output: Any) -> Iterator[str]:
+    """Yield the parts of the reasoning in the items of an answer: of its own words, or of a summary of them."""
+    for item in output or ():
+        if item.get("type") == "reasoning":
+            parts = item.get("content") or item.get("summary")
+            for part in parts if isinstance(parts, list) else ():
+                text = part.get("text") if isinstance(part, Mapping) else None
+                if isinstance(text, str) and text:
+                    yield text
 
 
 def failure(error: Any, provider: str) -> ProviderError:

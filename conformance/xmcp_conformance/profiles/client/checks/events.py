@@ -19,6 +19,7 @@ from xmcp_conformance.reader.schemas import validator
 
 from .displays import display_of
 from .told_errors import faults_of_error
+from .told_progress import faults_of_progress
 from .told_retries import faults_of_retry
 
 _BEFORE_ITS_REQUEST: Final = ("retry", "failed", "warning", "done")
@@ -70,6 +71,7 @@ class _Before:
 
     calls: Mapping[str, ModelCall]
     retries: Counter[tuple[Any, Any]] = field(default_factory=Counter)
+    reports: Counter[str | None] = field(default_factory=Counter)
     usages: int = 0
 
 
@@ -94,6 +96,10 @@ def _faults(
         of = (id_, event["turn"])
         before.retries[of] += 1
         yield from faults_of_retry(trace, at, event, call, before.retries[of])
+    if kind == "tool_progress" and call is not None and not call.unclear:
+        yield from faults_of_progress(at, event, call, before.reports)
+    if kind == "failed" and "history" not in event:
+        yield "no `history`", "the history of the chat: the reader is the application"
     before.usages += kind == "usage"
     if kind == "done" and chat.ended is not None and chat.ended.result is not None and at == chat.received[-1][0]:
         yield from _of_done(chat, event["result"], chat.ended.result, before.usages)
@@ -152,7 +158,9 @@ def _of_done(chat: Chat, told: Mapping[str, Any], result: Mapping[str, Any], usa
     own = {name: result[name] for name in ("answer", "stop_reason", "displays") if name in result}
     own["history"] = list(chat.ended.history) if chat.ended is not None else []
     for name, value in own.items():
-        if not same(told[name], value):
+        if name not in told:
+            yield f"no `{name}` in its result", "that of the chat: the reader is the application"
+        elif not same(told[name], value):
             yield f"a `{name}` in its result that is not the chat's: {quoted(str(told[name]))}", quoted(str(value))
     if told["usage"]["llm_calls"] != usages:
         yield f"`llm_calls` {told['usage']['llm_calls']}", f"{usages}, how many events `usage` there were"

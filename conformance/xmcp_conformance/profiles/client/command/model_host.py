@@ -98,6 +98,8 @@ async def _whole(answer: ModelAnswer, head: Json, request: Request, cut: Cut) ->
     if answer.failure is not None:
         return await _failed(answer.failure, request, cut)
     message: dict[str, Any] = {"role": "assistant", "content": "".join(answer.pieces) or None}
+    if answer.reasoning:
+        message["reasoning_content"] = "".join(answer.reasoning)
     if answer.calls:
         message["tool_calls"] = [_call(call) for call in answer.calls]
     choice = {"index": 0, "message": message, "finish_reason": _finish(answer)}
@@ -112,6 +114,8 @@ async def _streamed(answer: ModelAnswer, head: Json, request: Request, cut: Cut)
 
     async def chunks() -> AsyncIterator[str]:
         yield _chunk(head, {"role": "assistant", "content": ""})
+        for thought in answer.reasoning:
+            yield _chunk(head, {"reasoning_content": thought})
         for piece in answer.pieces:
             yield _chunk(head, {"content": piece})
         if answer.begun is not None:

@@ -68,8 +68,10 @@ def server_app(
 
     async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         server.learn(_declaration(context))
+        report = context.session.report_progress if "progress_token" in (context.meta or {}) else None
         try:
-            return mcp_types.CallToolResult.model_validate(await server.call_tool(params.name, params.arguments or {}))
+            result = await server.call_tool(params.name, params.arguments or {}, report)
+            return mcp_types.CallToolResult.model_validate(result)
         except ProtocolError as error:
             raise MCPError(error.code, str(error)) from error
         except OutsideProtocol as answered:

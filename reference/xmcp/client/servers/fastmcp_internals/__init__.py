@@ -6,7 +6,12 @@ Every reliance on a private name or on an undocumented fact is in this package, 
 
 from xmcp.client.servers.fastmcp_internals.http_client import CONNECT_SECONDS, NEVER_SENT, http_client_factory
 from xmcp.client.servers.fastmcp_internals.logs import logged
-from xmcp.client.servers.fastmcp_internals.sessions import check_results_in_slices, prepared, skip_result_validation
+from xmcp.client.servers.fastmcp_internals.sessions import (
+    check_results_in_slices,
+    prepared,
+    progress_handler,
+    skip_result_validation,
+)
 from xmcp.client.servers.fastmcp_internals.transports import resilient
 
 __all__ = [
@@ -16,6 +21,7 @@ __all__ = [
     "http_client_factory",
     "logged",
     "prepared",
+    "progress_handler",
     "resilient",
     "skip_result_validation",
 ]

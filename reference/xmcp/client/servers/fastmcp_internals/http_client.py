@@ -22,6 +22,7 @@ from xmcp.client.servers.peer_limits import (
     MAX_ERROR_BYTES,
     MAX_MESSAGE_BYTES,
     OPENING_COUNTS_AS,
+    REPORTS_PER_MESSAGE,
     Allowance,
     Flood,
     Refusal,
@@ -129,7 +130,8 @@ async def _bound_body(response: httpx2.Response, listening: Allowance) -> None:
         return
     # Events are always UTF-8; a header may name any codec of Python, and some take quadratic time.
     response.encoding = "utf-8"
-    allowance = listening if response.request.method == "GET" else Allowance(lines=LINES_PER_EVENT)
+    of_answer = Allowance(lines=LINES_PER_EVENT * REPORTS_PER_MESSAGE)
+    allowance = listening if response.request.method == "GET" else of_answer
 
     def count(piece: bytes) -> None:
         try:

@@ -7,12 +7,14 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import fastmcp
+from fastmcp.client.progress import ProgressHandler
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
 
 from xmcp.client.servers.fastmcp_internals.transports import resilient
 from xmcp.client.servers.result_checks import check_result
 from xmcp.client.servers.server_protocols import NotificationHandler
+from xmcp.client.tools.catalogue import OnProgress
 
 
 def prepared(
@@ -38,6 +40,20 @@ def prepared(
     made._session_kwargs["message_handler"] = both
     made.transport = resilient(made.transport, on_notification)
     return made
+
+
+def progress_handler(client: fastmcp.Client[Any], on_progress: OnProgress) -> ProgressHandler:
+    """Return a handler for the reports of one call, which calls that of the application's client, too.
+
+    FastMCP calls only the one or the other.
+    """
+    own = client._progress_handler
+
+    async def both(progress: float, total: float | None, message: str | None) -> None:
+        on_progress(progress, total, message)
+        await own(progress, total, message)
+
+    return both
 
 
 def skip_result_validation(session: ClientSession) -> None:
