@@ -16,9 +16,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
+
 from support import browser
 from support.http_host import hosted
-
 from xmcp.render.web import MEDIA_TYPE, SCRIPT
 
 FOLDER = Path(__file__).resolve().parents[1] / "render" / "web"

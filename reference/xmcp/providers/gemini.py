@@ -135,7 +135,7 @@ class GeminiProvider(StreamingProvider["Client"]):
     async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
         """Send the request with the SDK's retries; return as soon as the headers of an answer have arrived."""
         client = await self._sdk()
-        body = self._written(model, request).body
+        body = (await self._written(model, request)).body
         opened: list[httpx2.Response] = []
         token = _opened.set(opened)
         try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from render.web.sample_displays import DISPLAYS
 from support.display_page import display_page
 
-from render.web.sample_displays import DISPLAYS
 from tools import ROOT
 from tools.node_packages import Packages
 

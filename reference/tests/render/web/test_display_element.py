@@ -6,10 +6,10 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from support.display_page import DisplayPage, display_page
-
 from render.web.sample_displays import DISPLAYS
 from render.web.test_hostile_envelopes import faults
+from support.display_page import DisplayPage, display_page
+
 from tools import ROOT
 
 EXAMPLES = sorted((ROOT / "schemas" / "examples").glob("*/display_envelope/*.json"))

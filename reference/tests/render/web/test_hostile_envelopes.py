@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from support.display_page import DisplayPage, display_page
-
 from render.web.hostile_envelopes import cases
+from support.display_page import DisplayPage, display_page
 
 NAMES, TEXTS = zip(*cases(), strict=True)
 """The names and the JSON texts of the cases."""

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, ExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -70,7 +70,7 @@ class Background:
 
     def run(self, function: Callable[..., Awaitable[T] | T], *arguments: Any) -> T:
         """Run a function in the thread, and wait for it."""
-        return self._portal.call(function, *arguments)
+        return cast("T", self._portal.call(function, *arguments))
 
     async def approve(self, call: ToolState) -> bool | str:
         """Have the person asked, who sits before the main thread. For `AIClient(approve=...)`."""

@@ -31,8 +31,8 @@ def _localized(meta: object, languages: Sequence[str]) -> str | None:
     for wanted in languages:
         parts = wanted.lower().split("-")
         for length in range(len(parts), 0, -1):
-            if words := messages.get("-".join(parts[:length])):
-                return words
+            if found := messages.get("-".join(parts[:length])):
+                return found
         for language, words in messages.items():
             if language.split("-")[0] == parts[0]:
                 return words
