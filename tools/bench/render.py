@@ -1,4 +1,4 @@
-"""Measure the drawing of displays in milliseconds: a table of 1,000 rows and eight columns, and a chart of 5,000 points.
+"""Measure the drawing of displays in milliseconds: a table of 1,000 rows and 8 columns, and a chart of 5,000 points.
 
 floor   what any renderer of a table must do: `html.escape` of the text of each cell, and joining them
 """

@@ -61,7 +61,7 @@ class Page:
         size = (await self.command("Page.getLayoutMetrics"))["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 8000), "scale": 1}
         shot = await self.command("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(shot["data"]))
+        await asyncio.to_thread(path.write_bytes, base64.b64decode(shot["data"]))
 
     async def attach(self) -> None:
         """Open the page; commands go to it from now on."""

@@ -1,4 +1,4 @@
-"""A page with `<xmcp-display>` in a browser, under the strictest Content-Security-Policy that the element promises to bear.
+"""A page with `<xmcp-display>` in a browser, under the strictest Content-Security-Policy that the element works under.
 
 What a test does in it is a job of `reference/tests/render/web/page.js`, a served script, because what the DevTools
 evaluate is free of that policy.
@@ -23,8 +23,8 @@ from xmcp.render.web import MEDIA_TYPE, SCRIPT
 
 FOLDER = Path(__file__).resolve().parents[1] / "render" / "web"
 POLICY = (
-    "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'; connect-src 'none'; base-uri 'none'; "
-    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'; connect-src 'none'; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _PAGE = """<!doctype html>
 <html lang="en">

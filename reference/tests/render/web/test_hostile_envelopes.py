@@ -1,4 +1,4 @@
-"""Nothing that a server sends makes `<xmcp-display>` run a script, ask a host, show nothing, or keep the page from answering."""
+"""Nothing that a server sends makes `<xmcp-display>` run a script, ask a host, show nothing, or hold up the page."""
 
 from __future__ import annotations
 

@@ -4,12 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from xmcp.cli.suggestions import did_you_mean
 
-if TYPE_CHECKING:
-    from xmcp.cli.chat.session import Session
+
+class Commanded(Protocol):
+    """What the commands act on: the running chat."""
+
+    def show_help(self) -> None:
+        """List the commands."""
+
+    def show_tools(self, word: str) -> None:
+        """List the servers and their tools, or those with a word in them."""
+
+    def change_model(self, name: str) -> None:
+        """Say which model is asked, or ask another one from now on."""
+
+    def change_system(self, text: str) -> None:
+        """Say the instructions to the model, or change them."""
+
+    def clear(self) -> None:
+        """Begin a new conversation."""
+
+    def save(self, file: str) -> None:
+        """Write the conversation into a file."""
+
+    def load(self, file: str) -> None:
+        """Go on with the conversation in a file."""
+
+    def show_usage(self) -> None:
+        """Say what the conversation has used."""
+
+    def leave(self) -> None:
+        """End the chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +46,7 @@ class Command:
 
     takes: str
     summary: str
-    run: Callable[[Session, str], None]
+    run: Callable[[Commanded, str], None]
 
 
 COMMANDS: Final[Mapping[str, Command]] = {

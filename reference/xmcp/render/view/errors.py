@@ -24,7 +24,7 @@ def error_view(message: str, meta: object = None, languages: Sequence[str] = ())
 
 
 def _localized(meta: object, languages: Sequence[str]) -> str | None:
-    """Return the message in the first of the languages that there is: as a whole, without its ends, or its main part."""
+    """Return the message in the first of the languages that there is: whole, without its ends, or its main part."""
     messages: dict[str, str] = {}
     for language, words in _messages(meta):
         messages.setdefault(language.lower(), words)
