@@ -25,7 +25,7 @@ import nox
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "generate_check", "typescript", "spec", "docs"]
+nox.options.sessions = ["lint", "types", "generate_check", "typescript", "web", "spec", "docs"]
 nox.options.sessions += ["conformance", "level1", "tests"]
 if IN_CI := os.environ.get("CI", "").lower() in ("true", "1"):
     nox.options.sessions.append("soak")
@@ -80,6 +80,12 @@ def generate_check(session: nox.Session) -> None:
 def typescript(session: nox.Session) -> None:
     """Compile the generated TypeScript under --strict, and send every example through it."""
     session.run("python", "-m", "tools.lint.typescript_check")
+
+
+@check
+def web(session: nox.Session) -> None:
+    """Compile the sources of <xmcp-display> and compare the shipped files with them; `-- --write` writes the files."""
+    session.run("python", "-m", "tools.lint.web_bundle", *session.posargs)
 
 
 @check
