@@ -68,8 +68,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder))
-        if names := stale(Path(folder)):
-            sys.exit(f"Not what reference/web gives: {', '.join(names)}. Run `python -m tools.lint.web_bundle --write`.")
+        if names := ", ".join(stale(Path(folder))):
+            sys.exit(f"Not what reference/web gives: {names}. Run `python -m tools.lint.web_bundle --write`.")
 
 
 if __name__ == "__main__":
