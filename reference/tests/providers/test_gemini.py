@@ -454,7 +454,7 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
         (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", None, "auth"),
         (400, "INVALID_ARGUMENT", "No.", [{"reason": "API_KEY_INVALID"}], "auth"),
         (400, "INVALID_ARGUMENT", "Request contains an invalid argument.", [7, {"reason": 7}], "unknown"),
-        (404, "NOT_FOUND", "models/x is not found", None, "unknown"),
+        (404, "NOT_FOUND", "models/x is not found", None, "model"),
         (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).", None, "rate_limit"),
         (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota", None, "quota"),
         (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota", quota("TokensPerMinute"), "rate_limit"),
