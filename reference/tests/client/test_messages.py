@@ -49,6 +49,7 @@ def outcome(read: Callable[[bytes], Any], data: bytes) -> str:
 @example(b'["' + b'\\"' * 30 + b'"]', 8)
 @example(b'["x' + b"\\ud83d\\ude00" * 9 + b'"]', 8)
 @example(b'["' + b"\\\\ud83d" * 3 + b"\\ud83d\\ude00" * 3 + b'"]', 3)
+@example(rb'["aa\\ud83d\ud83d\ude00"]', 3)
 @example(b'["' + b"\\ud83d" * 9 + b'"]', 4)
 @example(b'["' + b"\\ud83d\\ude0" * 2 + b'"]', 3)
 @example(b'["\\u12"]', 2)

@@ -748,6 +748,7 @@ async def test_a_client_of_the_caller_is_used_and_left_open(
     server.answers(Answer("ok", (ToolCall("c", "add", "{}"),)), BreaksOff("half"), Hangs("half"))
     _, completion = await ask(server, ModelRequest(HELLO, ONE_TOOL), provider)
     assert completion.tool_calls == (ToolCall("c", "add", "{}"),)
+    assert server.headers[0]["accept-encoding"] == "identity"
     broken = await failure(server, provider=provider)
     assert (broken.category, broken.began) == (ErrorCategory.NETWORK, True)
     stream = provider.stream(ModelRequest(HELLO))
