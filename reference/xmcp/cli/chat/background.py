@@ -70,7 +70,8 @@ class Background:
 
     def run(self, function: Callable[..., Awaitable[T] | T], *arguments: Any) -> T:
         """Run a function in the thread, and wait for it."""
-        return self._portal.call(function, *arguments)
+        result: T = self._portal.call(function, *arguments)  # type: ignore[assignment] # it awaits an awaitable
+        return result
 
     async def approve(self, call: ToolState) -> bool | str:
         """Have the person asked, who sits before the main thread. For `AIClient(approve=...)`."""
