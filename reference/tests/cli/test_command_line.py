@@ -175,7 +175,7 @@ def test_a_misspelled_name_is_answered_with_the_one_that_was_meant(
 
 
 @pytest.mark.parametrize(
-    ("words", "offered"), [("xmcp ch", "check"), ("xmcp serve --tran", "--transport"), ("xmcp check ser", "server")]
+    ("words", "offered"), [("xmcp che", "check"), ("xmcp serve --tran", "--transport"), ("xmcp check ser", "server")]
 )
 def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
     asked = {"_XMCP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}

@@ -29,11 +29,13 @@ def played() -> str:
 
 def test_the_demo_shows_calls_answers_a_table_and_a_chart(played: str) -> None:
     for words in (
-        '→  sales_summary(region="EMEA", months=3)',
-        "✓  list_regions tells the model:",
-        "Model  EMEA made 2,337.1 k€",
-        "shown to you by sales_summary",
-        "shown to you by sales_chart",
+        "> How did EMEA do lately?",
+        '✓ sales_summary(region="EMEA", months=3)',
+        "✓ list_regions()",
+        '  tells the model: ["EMEA","AMER","APAC","LATAM"]',
+        "● EMEA made 2,337.1 k€",
+        "╭─ shown by sales_summary of sales ─",
+        "╭─ shown by sales_chart of sales ─",
     ):
         assert words in played
     assert re.search(r"Total +779\.9 +734\.4 +822\.8 +2,337\.1", played)
@@ -41,8 +43,8 @@ def test_the_demo_shows_calls_answers_a_table_and_a_chart(played: str) -> None:
 
 
 def test_the_demo_shows_both_failures_and_how_the_model_takes_them(played: str) -> None:
-    assert "✗  refresh_warehouse failed with DB_TIMEOUT (retry after 2 s)" in played
-    assert "✗  broken_report failed with INTERNAL (no retry)" in played
+    assert re.search(r"✗ refresh_warehouse\(\)  .* · 3 attempts\n  DB_TIMEOUT \(retry after 2 s\): ", played)
+    assert re.search(r'✗ broken_report\(quarter="Q2"\)  .*\n  INTERNAL \(no retry\): ', played)
     assert "Neither worked, and for different reasons." in played
 
 
@@ -54,8 +56,10 @@ def test_the_secret_of_the_broken_report_stands_only_where_the_log_is_shown(play
     assert error_id in "".join(chat.split())
 
 
-def test_the_demo_writes_no_escape_sequence_into_a_pipe(played: str) -> None:
+def test_the_demo_writes_no_escape_sequence_no_document_and_no_braille_into_a_pipe(played: str) -> None:
     assert "\x1b" not in played
+    assert "<tool_response" not in played
+    assert re.search("[⠁-⣿]", played) is None
 
 
 def test_the_demo_fits_80_columns(played: str) -> None:

@@ -104,7 +104,20 @@ from xmcp.providers import (
     Turn,
     Usage,
 )
-from xmcp.render import STYLE_SHEET, NoChart, View, draw, plan, render, to_html, to_markdown, to_png, to_svg, to_text
+from xmcp.render import (
+    STYLE_SHEET,
+    NoChart,
+    View,
+    draw,
+    framed,
+    plan,
+    render,
+    to_html,
+    to_markdown,
+    to_png,
+    to_svg,
+    to_text,
+)
 from xmcp.render.notebook import ENVELOPE, ChatCell, bundle_of, bundle_of_result, show_chat
 from xmcp.server import UsedXMCP
 from xmcp.storage import (
@@ -506,7 +519,12 @@ async def chat() -> StopReason:
 def forms(envelope: DisplayEnvelope) -> list[str]:
     """Draw a display in each form."""
     view: View = plan({"type": "text", "payload": "x"})
-    use(draw(view), render(envelope, width=80), bundle_of(envelope)[ENVELOPE])
+    use(
+        draw(view),
+        render(envelope, width=80, lines="blocks"),
+        framed(envelope, "sales", "shop"),
+        bundle_of(envelope)[ENVELOPE],
+    )
     try:
         use(to_png({"type": "chart", "payload": {}}, scale=1.0))
     except NoChart:

@@ -80,6 +80,7 @@ def demo(connect_timeout: float, lines: Lines | None) -> None:
 
     console = Console(highlight=False)
     console.print("[bold]XMCP demo[/]: a sample server over stdio and a scripted model. No network, no key.")
+    console.print("Here > is you and ● the model, ✓ and ✗ are calls of tools, and a frame has what a server shows you.")
     with TemporaryDirectory(prefix="xmcp-demo-") as directory:
         log = Path(directory, "server.log")
         trouble = asyncio.run(_chat(Screen(console, lines=lines), log, connect_timeout))
@@ -112,6 +113,8 @@ async def _chat(screen: Screen, log: Path, connect_timeout: float) -> str | None
         with Waiting("xmcp demo", screen.console) as waiting:
             waiting.begin("the sample server to start", connect_timeout)
             ai = await stack.enter_async_context(client)
+        drawing = asyncio.create_task(_draw(screen))
+        stack.callback(drawing.cancel)
         history: list[dict[str, Any]] = []
         for question in questions:
             screen.person(question)
@@ -126,6 +129,13 @@ async def _chat(screen: Screen, log: Path, connect_timeout: float) -> str | None
                     if chunk.type == "done":
                         history = chunk.result["history"]
     return None
+
+
+async def _draw(screen: Screen) -> None:
+    """Draw what changes with the time, until it is cancelled."""
+    while True:
+        await asyncio.sleep(_PAUSE)
+        screen.tick()
 
 
 def _silent_logger() -> logging.Logger:

@@ -14,8 +14,10 @@ from rich.text import Text
 
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.cli.display_sources import CannotRead, Found, NoDisplay, displays_in, read
+from xmcp.cli.plots import plots_option
 from xmcp.render import NoChart, to_html, to_markdown, to_png, to_svg
 from xmcp.render import render as drawn_in_terminal
+from xmcp.render.terminal import Lines
 from xmcp.render.view.untrusted import label
 from xmcp_conformance.core.untrusted_text import printable
 
@@ -42,6 +44,7 @@ _FAILED: Final = 3
     show_default=True,
     help="Seconds that the answer of a URL may take.",
 )
+@plots_option
 def render(
     source: str,
     html_path: Path | None,
@@ -51,6 +54,7 @@ def render(
     opens: bool,
     width: int | None,
     timeout: float,
+    lines: Lines | None,
 ) -> None:
     """Draw what the person sees of a document or an envelope.
 
@@ -65,7 +69,7 @@ def render(
         raise click.UsageError("only one form can go to standard output; name a file for the others")
     found = _found(source, timeout)
     if not paths and not opens:
-        _draw(found, width)
+        _draw(found, width, lines)
     if html_path is not None:
         write_file(html_path, to_html(found.whole, page=True))
     if markdown_path is not None:
@@ -94,14 +98,14 @@ def _found(source: str, timeout: float) -> Found:
         sys.exit(_NO_DISPLAY)
 
 
-def _draw(found: Found, width: int | None) -> None:
+def _draw(found: Found, width: int | None, lines: Lines | None) -> None:
     console = Console(highlight=False)
     if found.tool_name is not None:
         console.print(Text(f"shown by {label(found.tool_name, 100)}", style="dim"))
     for nth, display in enumerate(found.displays):
         if nth:
             console.print()
-        console.print(drawn_in_terminal(display, width))
+        console.print(drawn_in_terminal(display, width, lines=lines))
 
 
 def _open(found: Found, written: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -73,6 +73,17 @@ class Session:
         self._vendor = vendor
         self._changed_model: str | None = None
         self._file = file
+        self._actions: Mapping[str, Callable[[str], None]] = {
+            "/help": self.show_help,
+            "/tools": self.show_tools,
+            "/model": self.change_model,
+            "/system": self.change_system,
+            "/clear": self.clear,
+            "/save": self.save,
+            "/load": self.load,
+            "/usage": self.show_usage,
+            "/quit": self.leave,
+        }
         self._interrupted = False
         """Whether the last thing that the person did was Ctrl-C."""
 
@@ -116,8 +127,8 @@ class Session:
             if (found := command_in(line)) is None:
                 self.answer(line)
             else:
-                command, given = found
-                command.run(self, given)
+                name, given = found
+                self._actions[name](given)
         except (NoSuchCommand, NotSaved) as error:
             self._screen.warn(str(error))
 
@@ -202,7 +213,7 @@ class Session:
 
     # ---- the commands ----
 
-    def show_help(self) -> None:
+    def show_help(self, _: str) -> None:
         """Print what can be done."""
         table = Table.grid(padding=(0, 2))
         for name, command in COMMANDS.items():
@@ -249,7 +260,7 @@ class Session:
         said = [message["content"] for message in history if message["role"] in _INSTRUCTIONS]
         self._screen.say(visible("\n".join(map(str, said))) if said else "The model has no instructions.", "dim")
 
-    def clear(self) -> None:
+    def clear(self, _: str) -> None:
         """Begin a new conversation."""
         self._conversation.clear()
         self._screen.say("A new conversation; the instructions to the model stay.", "dim")
@@ -289,11 +300,11 @@ class Session:
         if isinstance(last, str) and last:
             self._screen.say(f"The last one: {label(last, 200)}", "dim")
 
-    def show_usage(self) -> None:
+    def show_usage(self, _: str) -> None:
         """Print what the whole conversation used."""
         self._screen.say(used(self._conversation.usage), "dim")
 
-    def leave(self) -> None:
+    def leave(self, _: str) -> None:
         """Leave.
 
         Raises:
