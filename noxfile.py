@@ -25,7 +25,7 @@ import nox
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "generate_check", "typescript", "web", "spec", "docs"]
+nox.options.sessions = ["lint", "types", "generate_check", "typescript", "web_check", "spec", "docs"]
 nox.options.sessions += ["conformance", "level1", "tests"]
 if IN_CI := os.environ.get("CI", "").lower() in ("true", "1"):
     nox.options.sessions.append("soak")
@@ -83,9 +83,15 @@ def typescript(session: nox.Session) -> None:
 
 
 @check
-def web(session: nox.Session) -> None:
-    """Compile the sources of <xmcp-display> and compare the shipped files with them; `-- --write` writes the files."""
-    session.run("python", "-m", "tools.lint.web_bundle", *session.posargs)
+def web_element(session: nox.Session) -> None:
+    """Build the custom element <xmcp-display> from reference/web into the package, after a change there."""
+    session.run("python", "-m", "tools.generate.web_element")
+
+
+@check
+def web_check(session: nox.Session) -> None:
+    """Compile the sources of <xmcp-display>; fail if the files in the package are not what they build."""
+    session.run("python", "-m", "tools.generate.web_element", "--check")
 
 
 @check

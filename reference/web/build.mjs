@@ -1,25 +1,25 @@
 // Builds the files that the wheel ships: `node build.mjs`, or `node build.mjs --out FOLDER`. The same sources and
 // packages give the same bytes. `node build.mjs --package` builds what `npm pack` packs, into dist/.
-import { execFileSync } from "node:child_process"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
-import { build, transform } from "esbuild"
-import { markdownIt } from "./markdown_it.mjs"
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, transform } from "esbuild";
+import { markdownIt } from "./markdown_it.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url))
-const target = "es2022"
-const { version: ownVersion } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
+const here = dirname(fileURLToPath(import.meta.url));
+const target = "es2022";
+const { version: ownVersion } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 
 const minifiedCss = {
   name: "minified CSS as a string",
   setup({ onLoad }) {
     onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true, target })
-      return { contents: code.trim(), loader: "text" }
-    })
+      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true, target });
+      return { contents: code.trim(), loader: "text" };
+    });
   },
-}
+};
 
 async function bundle(entry) {
   const { outputFiles } = await build({
@@ -35,36 +35,54 @@ async function bundle(entry) {
     legalComments: "none",
     logLevel: "warning",
     plugins: [markdownIt(here), minifiedCss],
-  })
-  return outputFiles[0].text
+  });
+  return outputFiles[0].text;
 }
 
 // The view for hosts of MCP Apps is one file: its script stands in the page, and nothing in it can end the element there.
 async function appsPage() {
-  const script = await bundle("src/apps/view.ts")
-  const inert = script.trim().replaceAll("</script", "\\x3c/script").replaceAll("<!--", "\\x3c!--")
-  return readFileSync(join(here, "src", "apps", "page.html"), "utf8").replace("/* the script */", () => inert)
+  const script = await bundle("src/apps/view.ts");
+  const inert = script.trim().replaceAll("</script", "\\x3c/script").replaceAll("<!--", "\\x3c!--");
+  return readFileSync(join(here, "src", "apps", "page.html"), "utf8").replace("/* the script */", () => inert);
 }
 
 function notices() {
-  const { version } = JSON.parse(readFileSync(join(here, "node_modules/markdown-it/package.json"), "utf8"))
-  const licence = readFileSync(join(here, "node_modules/markdown-it/LICENSE"), "utf8").trim()
-  return `xmcp_display.js and mcp_app.html contain parts of markdown-it ${version}:\n\n${licence}\n`
+  const { version } = JSON.parse(readFileSync(join(here, "node_modules/markdown-it/package.json"), "utf8"));
+  const licence = readFileSync(join(here, "node_modules/markdown-it/LICENSE"), "utf8").trim();
+  return `xmcp_display.js and mcp_app.html contain parts of markdown-it ${version}:\n\n${licence}\n`;
 }
 
 function option(name) {
-  const at = process.argv.indexOf(name)
-  return at < 0 ? undefined : process.argv[at + 1]
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
 }
 
-const forNpm = process.argv.includes("--package")
-const out = forNpm ? join(here, "dist") : (option("--out") ?? join(here, "..", "xmcp", "render", "web"))
-mkdirSync(out, { recursive: true })
-writeFileSync(join(out, "xmcp_display.js"), await bundle("src/element/index.ts"))
-if (!forNpm) writeFileSync(join(out, "mcp_app.html"), await appsPage())
-writeFileSync(join(forNpm ? here : out, "THIRD_PARTY_NOTICES"), notices())
+const forNpm = process.argv.includes("--package");
+const out = forNpm ? join(here, "dist") : (option("--out") ?? join(here, "..", "xmcp", "render", "web"));
+mkdirSync(out, { recursive: true });
+writeFileSync(join(out, "xmcp_display.js"), await bundle("src/element/index.ts"));
+if (!forNpm) writeFileSync(join(out, "mcp_app.html"), await appsPage());
+writeFileSync(join(forNpm ? here : out, "THIRD_PARTY_NOTICES"), notices());
 if (forNpm) {
-  const tsc = join(here, "node_modules", "typescript", "bin", "tsc")
-  const declarations = ["--noEmit", "false", "--emitDeclarationOnly", "--declaration", "--outDir", join(out, "types")]
-  execFileSync(process.execPath, [tsc, "-p", here, ...declarations], { stdio: "inherit" })
+  const tsc = join(here, "node_modules", "typescript", "bin", "tsc");
+  const types = join(out, "types");
+  const declarations = [
+    "--noEmit",
+    "false",
+    "--emitDeclarationOnly",
+    "--declaration",
+    "--rootDir",
+    "src",
+    "--outDir",
+    types,
+  ];
+  execFileSync(process.execPath, [tsc, "-p", here, ...declarations], { cwd: here, stdio: "inherit" });
+  for (const file of readdirSync(types, { recursive: true }).filter((name) => name.endsWith(".d.ts"))) {
+    // A declaration names the module that would stand beside it.
+    const written = readFileSync(join(types, file), "utf8").replaceAll(
+      /(from "\.[^"]*|import\("\.[^"]*)\.ts"/g,
+      '$1.js"',
+    );
+    writeFileSync(join(types, file), written);
+  }
 }

@@ -50,6 +50,17 @@ def test_bindings_from_a_wheel_are_those_of_the_checkout(installed: Path, tmp_pa
 
 
 @pytest.mark.slow
+def test_a_wheel_holds_what_a_web_page_loads(installed: Path) -> None:
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from xmcp.render.web import SCRIPT; print(SCRIPT)"
+    command = [sys.executable, "-c", code, str(installed)]
+    done = subprocess.run(command, cwd=installed.parent, check=True, capture_output=True, text=True, timeout=60)
+    script = Path(done.stdout.strip())
+    assert script == installed / "xmcp" / "render" / "web" / "xmcp_display.js"
+    assert script.read_bytes() == (ROOT / "reference" / "xmcp" / "render" / "web" / "xmcp_display.js").read_bytes()
+    assert script.with_name("THIRD_PARTY_NOTICES").is_file()
+
+
+@pytest.mark.slow
 def test_a_wheel_holds_the_packages_and_nothing_else(installed: Path) -> None:
     packages = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
     assert packages == {"xmcp", "xmcp_models", "xmcp_conformance"}

@@ -7,10 +7,10 @@ evaluate is free of that policy.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,6 +21,8 @@ from support import browser
 from support.http_host import hosted
 from xmcp.render.web import MEDIA_TYPE, SCRIPT
 
+Case: TypeAlias = str | Callable[[], str]
+"""The JSON text of an envelope, or what makes it, for one that is large."""
 FOLDER = Path(__file__).resolve().parents[1] / "render" / "web"
 POLICY = (
     "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'; connect-src 'none'; "
@@ -41,11 +43,10 @@ _PAGE = """<!doctype html>
 
 
 class DisplayPage:
-    """The page. A case is the JSON text of an envelope."""
+    """The page; `display_page` opens it."""
 
-    def __init__(self, page: browser.Page, url: str, cases: Sequence[str]) -> None:
+    def __init__(self, page: browser.Page, url: str) -> None:
         self.page, self.url = page, url
-        self._cases = cases
 
     async def open(self, **screen: Any) -> None:
         """Load the page anew; `screen` is that of `browser.Page.show`."""
@@ -76,7 +77,7 @@ class DisplayPage:
 
 
 @asynccontextmanager
-async def display_page(cases: Sequence[str] = ()) -> AsyncIterator[DisplayPage]:
+async def display_page(cases: Sequence[Case] = ()) -> AsyncIterator[DisplayPage]:
     """Serve the page with these cases and open it in a browser of its own."""
     headers = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff"}
 
@@ -84,8 +85,8 @@ async def display_page(cases: Sequence[str] = ()) -> AsyncIterator[DisplayPage]:
         return Response(text, media_type=MEDIA_TYPE, headers=headers)
 
     def case(request: Request) -> Response:
-        text = json.dumps(cases[request.path_params["number"]])
-        return script(f"export default JSON.parse({text})")
+        found = cases[request.path_params["number"]]
+        return script(f"export default JSON.parse({json.dumps(found() if callable(found) else found)})")
 
     def probe(request: Request) -> Response:
         return script((FOLDER / "probes" / f"{request.path_params['name']}.js").read_text(encoding="utf-8"))
@@ -100,6 +101,6 @@ async def display_page(cases: Sequence[str] = ()) -> AsyncIterator[DisplayPage]:
     ]
     async with hosted(Starlette(routes=routes)) as url, browser.page() as page:
         await page.watch("Network", "Page", "Runtime")
-        opened = DisplayPage(page, url, cases)
+        opened = DisplayPage(page, url)
         await opened.open()
         yield opened

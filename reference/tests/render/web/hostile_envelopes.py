@@ -6,7 +6,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 EVIL = "https://evil.example"
@@ -267,9 +267,3 @@ CASES: dict[str, Case] = {
     "a fallback that is no envelope": '{"type": "x-a-b", "payload": {}, "fallback": {"type": null}}',
     "a locale that is none": _of("text", "a", meta={"locale": '"><script>'}),
 }
-
-
-def cases() -> Iterator[tuple[str, str]]:
-    """Yield the name of each case and its JSON text."""
-    for name, case in CASES.items():
-        yield name, case if isinstance(case, str) else case()

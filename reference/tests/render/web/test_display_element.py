@@ -21,7 +21,7 @@ NAMES = [f"{path.parts[-3]} {path.stem}" for path in EXAMPLES] + [f"sample {name
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def page() -> AsyncIterator[DisplayPage]:
     async with display_page(CASES) as opened:
         yield opened

@@ -6,19 +6,17 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from render.web.hostile_envelopes import cases
+from render.web.hostile_envelopes import CASES
 from support.display_page import DisplayPage, display_page
 
-NAMES, TEXTS = zip(*cases(), strict=True)
-"""The names and the JSON texts of the cases."""
 SLOWEST_MS = 15_000
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def page() -> AsyncIterator[DisplayPage]:
-    async with display_page(TEXTS) as opened:
+    async with display_page(list(CASES.values())) as opened:
         yield opened
 
 
@@ -40,7 +38,7 @@ def faults(seen: dict[str, Any], url: str) -> list[str]:
 
 async def test_no_envelope_runs_asks_hides_or_hangs(page: DisplayPage) -> None:
     wrong = {}
-    for number, name in enumerate(NAMES):
+    for number, name in enumerate(CASES):
         seen = await page.draw(number)
         if found := faults(seen, f"{page.url}/"):
             wrong[name] = found

@@ -2,7 +2,19 @@
 import type { Code, Content, Facts, File, Metrics, Notification, Text, View } from "../view/content.ts";
 import { link } from "../view/links.ts";
 import { isBlank, label, visible } from "../view/untrusted.ts";
-import { LEVELS, WORDS, amount, beginning, change, codeHeading, fileFacts, fileName, firstItems, message, scalar } from "../view/wording.ts";
+import {
+  LEVELS,
+  WORDS,
+  amount,
+  beginning,
+  change,
+  codeHeading,
+  fileFacts,
+  fileName,
+  firstItems,
+  message,
+  scalar,
+} from "../view/wording.ts";
 import { drawChart } from "./charts/chart.ts";
 import { html } from "./dom.ts";
 import type { Drawing, Drawn } from "./drawing.ts";
@@ -28,7 +40,10 @@ export async function draw(content: Leaf, drawing: Drawing, view: View, path: st
     case "code":
       return code(content);
     case "html":
-      return { ...code({ ...content, kind: "code", language: "html", filename: null }), notices: [WORDS.HTML_IS_SOURCE] };
+      return {
+        ...code({ ...content, kind: "code", language: "html", filename: null }),
+        notices: [WORDS.HTML_IS_SOURCE],
+      };
     case "json":
       return { body: jsonTree(content.value), ...savedJson(content.value, view) };
     case "table":
@@ -59,7 +74,11 @@ function text({ text: written }: Text): Drawn {
   if (isBlank(written)) return nothing();
   const [start, cut] = beginning(written);
   const paragraphs = piecesOf(visible(start)).map((piece) => html("p", { class: "piece", dir: "auto" }, piece));
-  return { body: html("div", { class: "words" }, ...paragraphs), copied: () => written, notices: cut === null ? [] : [cut] };
+  return {
+    body: html("div", { class: "words" }, ...paragraphs),
+    copied: () => written,
+    notices: cut === null ? [] : [cut],
+  };
 }
 
 function code(content: Code): Drawn {
@@ -68,8 +87,17 @@ function code(content: Code): Drawn {
   const [start, cut] = beginning(content.source);
   const [coloured, ...rest] = piecesOf(visible(start));
   const plain = rest.map((piece) => html("span", { class: "piece" }, piece));
-  const source = html("code", {}, html("span", { class: "piece" }, ...highlighted(coloured ?? "", content.language)), ...plain);
-  const block = html("pre", { class: "code", tabindex: 0, dir: "ltr", role: "group", "aria-label": heading || "Source text" }, source);
+  const source = html(
+    "code",
+    {},
+    html("span", { class: "piece" }, ...highlighted(coloured ?? "", content.language)),
+    ...plain,
+  );
+  const block = html(
+    "pre",
+    { class: "code", tabindex: 0, dir: "ltr", role: "group", "aria-label": heading || "Source text" },
+    source,
+  );
   const name = label(content.filename ?? "", 80) || "source.txt";
   return {
     body: html("div", {}, heading ? html("p", { class: "code-head" }, heading) : null, block),
@@ -92,9 +120,16 @@ function notification(content: Notification, { live }: Drawing): Drawn {
   const { level } = content;
   const [words, cut] = message(content);
   const role = live ? (level === "error" ? "alert" : "status") : undefined;
-  const said = isBlank(words) ? html("span", { class: "nothing" }, WORDS.NOTHING) : html("span", { class: "words", dir: "auto" }, words);
+  const said = isBlank(words)
+    ? html("span", { class: "nothing" }, WORDS.NOTHING)
+    : html("span", { class: "words", dir: "auto" }, words);
   const sentence = html("div", {}, html("span", { class: "level" }, LEVELS[level]), " ", said);
-  const body = html("div", { class: `notification ${level}`, role }, html("span", { class: "sign" }, icon(level)), sentence);
+  const body = html(
+    "div",
+    { class: `notification ${level}`, role },
+    html("span", { class: "sign" }, icon(level)),
+    sentence,
+  );
   return { body, copied: () => content.message, notices: cut === null ? [] : [cut] };
 }
 
@@ -107,7 +142,8 @@ function facts({ items }: Facts): Drawn {
     const kind = { dir: "auto", class: words === null ? "absent" : undefined };
     list.append(html("dt", { dir: "auto" }, label(name) || WORDS.NO_VALUE), html("dd", kind, words ?? WORDS.NO_VALUE));
   }
-  const copied = (): string => items.map(([name, value]) => `${label(name)}: ${scalar(value) ?? WORDS.NO_VALUE}`).join("\n");
+  const copied = (): string =>
+    items.map(([name, value]) => `${label(name)}: ${scalar(value) ?? WORDS.NO_VALUE}`).join("\n");
   return { body: list, copied, notices: cut === null ? [] : [cut] };
 }
 
@@ -122,11 +158,25 @@ function metrics({ items }: Metrics, { quantity }: Drawing): Drawn {
     const [words, direction] = change(metric, quantity);
     const name = label(metric.label);
     lines.push([`${name}: ${value}`, unit, words && `(${words})`].filter(Boolean).join(" "));
-    const number = html("dd", { class: "amount", dir: "auto" }, value || WORDS.NO_VALUE, unit ? html("span", { class: "unit" }, ` ${unit}`) : null);
-    const trend = html("dd", { class: `change ${direction ?? ""}`.trim(), dir: "auto" }, direction ? ARROWS[direction] : "", words);
+    const number = html(
+      "dd",
+      { class: "amount", dir: "auto" },
+      value || WORDS.NO_VALUE,
+      unit ? html("span", { class: "unit" }, ` ${unit}`) : null,
+    );
+    const trend = html(
+      "dd",
+      { class: `change ${direction ?? ""}`.trim(), dir: "auto" },
+      direction ? ARROWS[direction] : "",
+      words,
+    );
     return html("div", {}, html("dt", { dir: "auto" }, name || WORDS.NO_VALUE), number, words ? trend : null);
   });
-  return { body: html("dl", { class: "metrics" }, ...tiles), copied: () => lines.join("\n"), notices: cut === null ? [] : [cut] };
+  return {
+    body: html("dl", { class: "metrics" }, ...tiles),
+    copied: () => lines.join("\n"),
+    notices: cut === null ? [] : [cut],
+  };
 }
 
 function file(content: File, { partial, quantity }: Drawing): Drawn {

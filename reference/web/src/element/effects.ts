@@ -29,7 +29,11 @@ const REVOKED_AFTER_MS = 10_000;
 
 /** Lets the person save a file. */
 export function save({ name, mediaType, text }: SavedFile, host: Host | undefined): void {
-  const safeName = name.replace(/[^\p{L}\p{N} ._()-]/gu, "_").replace(/^[. ]+/, "").slice(-100) || "display";
+  const safeName =
+    name
+      .replace(/[^\p{L}\p{N} ._()-]/gu, "_")
+      .replace(/^[. ]+/, "")
+      .slice(-100) || "display";
   if (host?.download) {
     host.download(safeName, mediaType, text);
     return;

@@ -11,7 +11,11 @@ import { linked } from "./link.ts";
 /** Returns the picture with its description. */
 export function drawImage(image: Image, drawing: Drawing): Drawn {
   const words = imageDescription(image);
-  const description = html("figcaption", { dir: "auto", class: words === null ? "absent" : undefined }, words ?? WORDS.NO_DESCRIPTION);
+  const description = html(
+    "figcaption",
+    { dir: "auto", class: words === null ? "absent" : undefined },
+    words ?? WORDS.NO_DESCRIPTION,
+  );
   const copied = (): string => words ?? image.src;
   if (isInline(image) && !drawing.partial) {
     const size = pictureSize(image.src) ?? image.size;
@@ -22,6 +26,8 @@ export function drawImage(image: Image, drawing: Drawing): Drawn {
     return { body: html("figure", { class: "image" }, picture, description), copied };
   }
   const facts = html("p", { class: "note" }, imageFacts(image, drawing.quantity));
-  const opens = isInline(image) ? null : html("p", { class: "note" }, ...linked(["Open the picture"], "", link(image.src), drawing.partial));
+  const opens = isInline(image)
+    ? null
+    : html("p", { class: "note" }, ...linked(["Open the picture"], "", link(image.src), drawing.partial));
   return { body: html("figure", { class: "image" }, description, facts, opens), copied };
 }

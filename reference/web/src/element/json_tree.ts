@@ -13,7 +13,11 @@ interface Budget {
 
 /** Returns the tree. */
 export function jsonTree(value: unknown): HTMLElement {
-  return html("div", { class: "tree", dir: "ltr", tabindex: 0, role: "group", "aria-label": "JSON" }, node(undefined, value, { lines: LINES_AT_FIRST }));
+  return html(
+    "div",
+    { class: "tree", dir: "ltr", tabindex: 0, role: "group", "aria-label": "JSON" },
+    node(undefined, value, { lines: LINES_AT_FIRST }),
+  );
 }
 
 function node(key: string | undefined, value: unknown, budget: Budget): HTMLElement {
@@ -35,7 +39,9 @@ function node(key: string | undefined, value: unknown, budget: Budget): HTMLElem
 
 function inside(value: object, budget: Budget): HTMLElement {
   const box = html("div", { class: "inside" });
-  const entries: [string | undefined, unknown][] = Array.isArray(value) ? value.map((item) => [undefined, item]) : Object.entries(value);
+  const entries: [string | undefined, unknown][] = Array.isArray(value)
+    ? value.map((item) => [undefined, item])
+    : Object.entries(value);
   more(box, entries, 0, budget);
   return box;
 }

@@ -8,7 +8,12 @@ import { html } from "./dom.ts";
  *
  * Without an address the words are struck through; while more of the display is to come they are words only.
  */
-export function linked(words: readonly (Node | string)[], text: string, address: string | null, partial: boolean): Node[] {
+export function linked(
+  words: readonly (Node | string)[],
+  text: string,
+  address: string | null,
+  partial: boolean,
+): Node[] {
   if (address === null) return [html("s", { class: "refused", title: WORDS.NO_LINK }, ...words)];
   if (partial) return [html("span", {}, ...words)];
   const target = hostOf(address);

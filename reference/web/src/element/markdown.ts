@@ -28,7 +28,25 @@ parser.normalizeLinkText = (url) => url;
 // Words are parsed block by block in `drawMarkdown`, so that the page can answer in between.
 parser.core.ruler.enableOnly(["normalize", "block"]);
 
-const BLOCKS = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td"]);
+const BLOCKS = new Set([
+  "p",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "ul",
+  "ol",
+  "li",
+  "blockquote",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+]);
 const INLINE = new Set(["em", "strong", "s"]);
 
 /** Returns the text drawn. One that is nested so deep that words would be lost, or draws nothing, is shown as it is written. */
@@ -41,13 +59,17 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   const shown = visible(start);
   const tokens = parser.parse(shown, {});
   const deepest = tokens.reduce((level, token) => Math.max(level, token.level), 0);
-  const written = async (): Promise<Drawn> => ({ body: html("p", { class: "words", dir: "auto" }, shown), copied: () => source });
+  const written = async (): Promise<Drawn> => ({
+    body: html("p", { class: "words", dir: "auto" }, shown),
+    copied: () => source,
+  });
   if (deepest >= MARKDOWN_DEEPEST - 1) return written();
   const writer = new Writer(drawing);
   await writer.write(tokens);
   if (isBlank(writer.root.textContent ?? "") && !writer.root.querySelector("hr")) return written();
   if (writer.root.childElementCount > BLOCKS_OUT_OF_SIGHT) writer.root.classList.add("long");
-  const notices = writer.full || start !== most ? ["the text is long; not all of it is shown"] : cut === null ? [] : [cut];
+  const notices =
+    writer.full || start !== most ? ["the text is long; not all of it is shown"] : cut === null ? [] : [cut];
   return { body: writer.root, copied: () => source, notices };
 }
 
@@ -97,7 +119,13 @@ class Writer {
     const { type, tag, nesting, hidden } = token;
     if (type === "fence" || type === "code_block") {
       const language = token.info.trim().split(/\s+/, 1)[0];
-      this.#open(html("pre", { class: "code", tabindex: 0, dir: "ltr" }, html("code", {}, ...highlighted(token.content.replace(/\n$/, ""), language))));
+      this.#open(
+        html(
+          "pre",
+          { class: "code", tabindex: 0, dir: "ltr" },
+          html("code", {}, ...highlighted(token.content.replace(/\n$/, ""), language)),
+        ),
+      );
       this.#close();
     } else if (type === "hr") {
       this.#open(html("hr"));
@@ -111,7 +139,8 @@ class Writer {
   }
 
   #openBlock({ tag, attrs }: Token): void {
-    if (tag === "table") this.#open(html("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table" }));
+    if (tag === "table")
+      this.#open(html("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table" }));
     const element = this.#open(html(tag as "p", tag === "table" || tag.startsWith("t") ? {} : { dir: "auto" }));
     if (/^h[1-6]$/.test(tag)) this.#heading(element, Number(tag[1]));
     for (const [name, value] of attrs ?? []) {
@@ -160,6 +189,12 @@ class Writer {
   #image(token: Token): HTMLElement {
     const words = visible(token.content) || "no description";
     const address = link(`${token.attrGet("src") ?? ""}`);
-    return html("span", { class: "picture" }, "[image: ", ...linked([words], words, address, this.drawing.partial), "]");
+    return html(
+      "span",
+      { class: "picture" },
+      "[image: ",
+      ...linked([words], words, address, this.drawing.partial),
+      "]",
+    );
   }
 }

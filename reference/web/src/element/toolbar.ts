@@ -14,7 +14,11 @@ export interface Button {
 export function toolbar(buttons: readonly Button[]): HTMLElement | null {
   if (buttons.length === 0) return null;
   const made = buttons.map(({ icon: sign, label, pressed, press }) => {
-    const button = html("button", { type: "button", title: label, "aria-label": label, "aria-pressed": pressed?.toString() }, icon(sign));
+    const button = html(
+      "button",
+      { type: "button", title: label, "aria-label": label, "aria-pressed": pressed?.toString() },
+      icon(sign),
+    );
     button.addEventListener("click", () => press(button));
     return button;
   });

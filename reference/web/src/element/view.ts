@@ -19,7 +19,20 @@ export interface ShownView {
 /** Returns the buttons of a content. */
 export type ButtonsOf = (drawn: Drawn, kind: Content["kind"], outermost: boolean) => readonly Button[];
 
-const CARDS = new Set(["code", "html", "json", "table", "bars", "plot", "pie", "heat", "image", "facts", "metrics", "file"]);
+const CARDS = new Set([
+  "code",
+  "html",
+  "json",
+  "table",
+  "bars",
+  "plot",
+  "pie",
+  "heat",
+  "image",
+  "facts",
+  "metrics",
+  "file",
+]);
 
 /**
  * Returns a view drawn. `begun` gets its element before the content is complete, so that a long group can be seen growing.
@@ -35,7 +48,9 @@ export async function drawView(
   const { content } = view;
   const title = view.title ? label(view.title) : "";
   const outermost = path === "";
-  const root = html("div", { class: CARDS.has(content.kind) ? `view card of-${content.kind}` : `view of-${content.kind}` });
+  const root = html("div", {
+    class: CARDS.has(content.kind) ? `view card of-${content.kind}` : `view of-${content.kind}`,
+  });
   if (title) {
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", title);
@@ -50,7 +65,12 @@ export async function drawView(
     drawn = await draw(content, drawing, view, path);
     leaves.push(drawn);
   }
-  const head = html("div", { class: title ? "head titled" : "head" }, toolbar(buttonsOf(drawn, content.kind, outermost)), title ? titled(title, drawing) : null);
+  const head = html(
+    "div",
+    { class: title ? "head titled" : "head" },
+    toolbar(buttonsOf(drawn, content.kind, outermost)),
+    title ? titled(title, drawing) : null,
+  );
   root.append(head, drawn.body);
   begun?.(root);
   if (content.kind === "group") {
@@ -62,7 +82,8 @@ export async function drawView(
   }
   const caption = content.kind === "table" && content.caption ? label(content.caption) : "";
   if (caption && caption !== title) drawn.body.before(html("p", { class: "caption", dir: "auto" }, caption));
-  for (const notice of [...view.notices, ...(drawn.notices ?? [])]) root.append(html("p", { class: "note" }, label(notice, 300)));
+  for (const notice of [...view.notices, ...(drawn.notices ?? [])])
+    root.append(html("p", { class: "note" }, label(notice, 300)));
   return { root, head, body: drawn.body, kind: content.kind, leaves };
 }
 

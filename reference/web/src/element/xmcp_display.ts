@@ -154,13 +154,19 @@ export class XmcpDisplay extends HTMLElement {
       if (!this.#shown) this.#root.replaceChildren(root, this.#said);
     };
     const drawing = this.#circumstances();
-    const buttonsOf = (drawn: Drawn, kind: string, outermost: boolean): Button[] => this.#buttons(drawn, kind, outermost);
+    const buttonsOf = (drawn: Drawn, kind: string, outermost: boolean): Button[] =>
+      this.#buttons(drawn, kind, outermost);
     try {
       this.#put(await drawView(this.#showsSource ? sourceOf(envelope) : view, drawing, buttonsOf, begun));
     } catch (error) {
       this.#put(await drawView(failed(envelope, error), drawing, buttonsOf));
     }
-    return { type: typeOf(envelope), rung: view.renderedAs, reason: view.notices[0] ?? null, ms: performance.now() - started };
+    return {
+      type: typeOf(envelope),
+      rung: view.renderedAs,
+      reason: view.notices[0] ?? null,
+      ms: performance.now() - started,
+    };
   }
 
   #circumstances(): Drawing {
@@ -223,7 +229,9 @@ export class XmcpDisplay extends HTMLElement {
 
   #openedByHost(event: Event): void {
     const open = this.#host?.openLink;
-    const link = event.composedPath().find((target): target is HTMLAnchorElement => target instanceof HTMLAnchorElement);
+    const link = event
+      .composedPath()
+      .find((target): target is HTMLAnchorElement => target instanceof HTMLAnchorElement);
     if (!open || !link?.href) return;
     event.preventDefault();
     open(link.href);
@@ -297,7 +305,13 @@ function sourceOf(envelope: unknown): View {
   } catch {
     return { content: { kind: "json", value: envelope }, renderedAs: "json", title: null, alt: null, notices: [] };
   }
-  return { content: { kind: "code", source, language: "json", filename: null }, renderedAs: "code", title: null, alt: null, notices: [] };
+  return {
+    content: { kind: "code", source, language: "json", filename: null },
+    renderedAs: "code",
+    title: null,
+    alt: null,
+    notices: [],
+  };
 }
 
 /** Returns the view of an envelope that this renderer failed at: never an empty one. */

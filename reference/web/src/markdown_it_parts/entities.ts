@@ -18,16 +18,16 @@ crarr 8656 lArr uArr rArr dArr hArr 8704 forall 8706 part exist 8709 empty 8711 
 prod 8721 sum minus 8727 lowast 8730 radic 8733 prop infin 8736 ang 8743 and or cap cup int 8756 there4 8764
 sim 8773 cong 8776 asymp 8800 ne equiv 8804 le ge 8834 sub sup nsub 8838 sube supe 8853 oplus 8855 otimes 8869
 perp 8901 sdot 8968 lceil rceil lfloor rfloor 9001 lang rang 9674 loz 9824 spades 9827 clubs 9829 hearts diams
-`
+`;
 
-const CHARACTERS = new Map<string, string>()
-let code = 0
+const CHARACTERS = new Map<string, string>();
+let code = 0;
 for (const word of RUNS.trim().split(/\s+/)) {
-  if (/^\d/.test(word)) code = Number(word)
-  else CHARACTERS.set(word, String.fromCodePoint(code++))
+  if (/^\d/.test(word)) code = Number(word);
+  else CHARACTERS.set(word, String.fromCodePoint(code++));
 }
 
 /** Returns the character of a reference such as `&amp;`; the reference itself if its name is not known. */
 export function decodeHTMLStrict(reference: string): string {
-  return CHARACTERS.get(reference.slice(1, -1)) ?? reference
+  return CHARACTERS.get(reference.slice(1, -1)) ?? reference;
 }

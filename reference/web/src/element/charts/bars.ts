@@ -39,7 +39,7 @@ function lies(bars: Bars, width: number): boolean {
   if (bars.horizontal) return true;
   const band = (width - 60) / bars.categories.length;
   const beside = bars.grouped ? bars.series.length : 1;
-  return frame.widest(bars.categories) > band - 4 && !ordered(bars) || band < beside * NARROWEST_BAR + 2;
+  return (frame.widest(bars.categories) > band - 4 && !ordered(bars)) || band < beside * NARROWEST_BAR + 2;
 }
 
 /** Tells whether the categories are dates or numbers, of which every n-th name is enough. */
@@ -88,23 +88,40 @@ function upright({ bars, drawn, ticks, names, words, width }: Layout): Sketch {
     if (frame.textWidth(label) > (inside ? thick : room)) return [];
     if (inside) {
       if (Math.abs(y(bar.from) - y(bar.to)) < 16) return [];
-      return [frame.text(x, (y(bar.from) + y(bar.to)) / 2 + 4, label, { "text-anchor": "middle", class: "value inside" })];
+      return [
+        frame.text(x, (y(bar.from) + y(bar.to)) / 2 + 4, label, { "text-anchor": "middle", class: "value inside" }),
+      ];
     }
     const at = bar.to < 0 ? y(bar.to) + 14 : y(bar.to) - 5;
     return [frame.text(x, at, label, { "text-anchor": "middle", class: "value" })];
   });
-  const places = bars.categories.map((name, at) => [centre(at), frame.shortened(name, Math.max(band * 2, 60))] as const);
+  const places = bars.categories.map(
+    (name, at) => [centre(at), frame.shortened(name, Math.max(band * 2, 60))] as const,
+  );
   const kept = frame.spaced(places.map(([x, name]) => [x, name]));
   const categories = places.flatMap(([x, name], at) => (kept.has(at) ? [frame.below(box, x, name)] : []));
   const lines = bars.lines.map((series, at) => {
-    const points = series.values.flatMap((value, category) => (value === null ? [] : [[centre(category), y(value)] as const]));
+    const points = series.values.flatMap((value, category) =>
+      value === null ? [] : [[centre(category), y(value)] as const],
+    );
     return polyline(points, bars.series.length + at);
   });
   const rules = bars.rules.flatMap((rule) => ruleAcross(box, y(rule.value), rule.label));
   const titles = frame.axisTitles(box, bars.valueTitle, bars.categoryTitle);
   const grid = frame.leftAxis(box, y, ticks, names);
   return {
-    picture: frame.picture(width, height, words.alt, ...grid, ...marks, ...categories, ...lines, ...rules, ...labels, ...titles),
+    picture: frame.picture(
+      width,
+      height,
+      words.alt,
+      ...grid,
+      ...marks,
+      ...categories,
+      ...lines,
+      ...rules,
+      ...labels,
+      ...titles,
+    ),
     tip: (x) => tipAt(bars, words, Math.floor((x - box.left) / band)),
   };
 }
@@ -119,7 +136,12 @@ function lying({ bars, drawn, ticks, names, words, width }: Layout): Sketch {
   const values = valueLabels(bars, drawn, words);
   const longest = frame.widest(values.filter(({ inside }) => !inside).map(({ label }) => label));
   const negative = drawn.some((bar) => bar.to < 0);
-  const box = { left: left + (negative ? longest : 0), right: width - longest - 10, top, bottom: top + band * bars.categories.length };
+  const box = {
+    left: left + (negative ? longest : 0),
+    right: width - longest - 10,
+    top,
+    bottom: top + band * bars.categories.length,
+  };
   const height = box.bottom + (bars.valueTitle ? 42 : 24);
   const x = frame.scale(ticks[0] ?? 0, ticks.at(-1) ?? 1, box.left, box.right);
   const middle = (category: number): number => box.top + band * (category + 0.5);
@@ -138,16 +160,31 @@ function lying({ bars, drawn, ticks, names, words, width }: Layout): Sketch {
     const anchor = bar.to < 0 ? "end" : "start";
     return [frame.text(x(bar.to) + (bar.to < 0 ? -5 : 5), y, label, { "text-anchor": anchor, class: "value" })];
   });
-  const categories = labelled.map((name, at) => frame.text(left - 8, middle(at) + 4, name, { "text-anchor": "end", class: "tick" }));
+  const categories = labelled.map((name, at) =>
+    frame.text(left - 8, middle(at) + 4, name, { "text-anchor": "end", class: "tick" }),
+  );
   const lines = bars.lines.map((series, at) => {
-    const points = series.values.flatMap((value, category) => (value === null ? [] : [[x(value), middle(category)] as const]));
+    const points = series.values.flatMap((value, category) =>
+      value === null ? [] : [[x(value), middle(category)] as const],
+    );
     return polyline(points, bars.series.length + at);
   });
   const rules = bars.rules.flatMap((rule) => ruleDown(box, x(rule.value), rule.label));
   const titles = frame.axisTitles(box, bars.categoryTitle, bars.valueTitle);
   const grid = frame.bottomAxis(box, x, ticks, names);
   return {
-    picture: frame.picture(width, height, words.alt, ...grid, ...marks, ...categories, ...lines, ...rules, ...labels, ...titles),
+    picture: frame.picture(
+      width,
+      height,
+      words.alt,
+      ...grid,
+      ...marks,
+      ...categories,
+      ...lines,
+      ...rules,
+      ...labels,
+      ...titles,
+    ),
     tip: (_, y) => tipAt(bars, words, Math.floor((y - box.top) / band)),
   };
 }
@@ -166,14 +203,18 @@ export function polyline(points: readonly (readonly [number, number])[], series:
 
 export function ruleAcross(box: frame.Box, y: number, label: string | null): SVGElement[] {
   const rule = frame.line(box.left, y, box.right, y, "rule");
-  return label === null ? [rule] : [rule, frame.text(box.right, y - 4, label, { "text-anchor": "end", class: "value" })];
+  return label === null
+    ? [rule]
+    : [rule, frame.text(box.right, y - 4, label, { "text-anchor": "end", class: "value" })];
 }
 
 export function ruleDown(box: frame.Box, x: number, label: string | null): SVGElement[] {
   const rule = frame.line(x, box.top, x, box.bottom, "rule");
   const anchor = x > (box.left + box.right) / 2 ? "end" : "start";
   const at = x + (anchor === "end" ? -4 : 4);
-  return label === null ? [rule] : [rule, frame.text(at, box.top + 10, label, { "text-anchor": anchor, class: "value" })];
+  return label === null
+    ? [rule]
+    : [rule, frame.text(at, box.top + 10, label, { "text-anchor": anchor, class: "value" })];
 }
 
 interface ValueLabel {
@@ -184,7 +225,8 @@ interface ValueLabel {
 
 /** Returns the numbers at the ends of bars and in the parts of stacked ones, whose sum stands at the end. */
 function valueLabels(bars: Bars, drawn: readonly Bar[], words: ChartWords): ValueLabel[] {
-  if (bars.grouped || bars.series.length < 2) return drawn.map((bar) => ({ bar, label: words.quantity(bar.value), inside: false }));
+  if (bars.grouped || bars.series.length < 2)
+    return drawn.map((bar) => ({ bar, label: words.quantity(bar.value), inside: false }));
   const ends = new Map<string, Bar>();
   for (const bar of drawn) ends.set(`${bar.category} ${bar.value < 0}`, bar);
   const parts = drawn.map((bar) => ({ bar, label: words.quantity(bar.value), inside: true }));

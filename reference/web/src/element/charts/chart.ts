@@ -72,8 +72,14 @@ export function drawChart(chart: Chart, drawing: Drawing, view: View, path: stri
     body: html("figure", { class: `chart ${shown.kind}` }, legendOf(shown, words), place, dataOf(table, drawing, path)),
     copied: () => tabSeparated(table),
     downloads: [
-      { label: "Download CSV", file: () => ({ name: `${name}.csv`, mediaType: "text/csv", text: commaSeparated(table) }) },
-      { label: "Download SVG", file: () => ({ name: `${name}.svg`, mediaType: "image/svg+xml", text: svgFile(place) }) },
+      {
+        label: "Download CSV",
+        file: () => ({ name: `${name}.csv`, mediaType: "text/csv", text: commaSeparated(table) }),
+      },
+      {
+        label: "Download SVG",
+        file: () => ({ name: `${name}.svg`, mediaType: "image/svg+xml", text: svgFile(place) }),
+      },
     ],
     resize,
     notices: chart.kind === "bars" ? [categoriesMissing(chart)].filter(Boolean) : [],
@@ -109,13 +115,27 @@ type Sign = "bar" | "line" | "dot";
 function legendOf(chart: Chart, words: ChartWords): HTMLElement | null {
   if (chart.kind === "heat") {
     const [low, high] = range(chart.values.flat().filter((value) => value !== null));
-    return html("p", { class: "scale" }, chart.valueTitle, html("span", {}, words.quantity(low)), html("i"), html("span", {}, words.quantity(high)));
+    return html(
+      "p",
+      { class: "scale" },
+      chart.valueTitle,
+      html("span", {}, words.quantity(low)),
+      html("i"),
+      html("span", {}, words.quantity(high)),
+    );
   }
   const names = namesOf(chart, words);
   if (names.length < 2 && chart.kind !== "pie") return null;
-  const items = names.slice(0, MOST_NAMES).map(([name, sign], series) =>
-    html("li", {}, svg("svg", { viewBox: "0 0 14 10", class: colour(series), "aria-hidden": "true" }, signed(sign)), html("span", {}, name)),
-  );
+  const items = names
+    .slice(0, MOST_NAMES)
+    .map(([name, sign], series) =>
+      html(
+        "li",
+        {},
+        svg("svg", { viewBox: "0 0 14 10", class: colour(series), "aria-hidden": "true" }, signed(sign)),
+        html("span", {}, name),
+      ),
+    );
   const more = names.length - MOST_NAMES;
   return html("ul", { class: "legend" }, ...items, more > 0 && html("li", {}, `and ${more} more`));
 }
@@ -128,9 +148,14 @@ function namesOf(chart: Exclude<Chart, Heat>, words: ChartWords): (readonly [str
         ...chart.lines.map(({ name }) => [name ?? chart.valueTitle, "line"] as const),
       ];
     case "plot":
-      return chart.series.map(({ name, mark }) => [name ?? chart.yTitle, mark === "point" ? "dot" : mark === "area" ? "bar" : "line"] as const);
+      return chart.series.map(
+        ({ name, mark }) =>
+          [name ?? chart.yTitle, mark === "point" ? "dot" : mark === "area" ? "bar" : "line"] as const,
+      );
     case "pie":
-      return chart.slices.map(([name, value], at) => [`${words.named(name, value)} (${words.shares[at]})`, "bar"] as const);
+      return chart.slices.map(
+        ([name, value], at) => [`${words.named(name, value)} (${words.shares[at]})`, "bar"] as const,
+      );
   }
 }
 
@@ -150,7 +175,9 @@ function showTip(place: HTMLElement, sketch: Sketch | undefined, event: PointerE
     const { x, top, bottom } = found.marker;
     sketch.picture.append(svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "pointer" }));
   }
-  const lines = found.lines.map(({ series, words }) => html("span", {}, html("i", { class: colour(series) }), html("span", {}, words)));
+  const lines = found.lines.map(({ series, words }) =>
+    html("span", {}, html("i", { class: colour(series) }), html("span", {}, words)),
+  );
   const tip = html("div", { class: "tip", "aria-hidden": "true" }, html("b", {}, found.title), ...lines);
   place.append(tip);
   const beside = event.clientX - around.left + 14;

@@ -59,7 +59,12 @@ export function rounded(pixels: number): number {
   return Math.round(pixels * 10) / 10;
 }
 
-export function text(x: number, y: number, words: string, attributes: Record<string, string | number> = {}): SVGTextElement {
+export function text(
+  x: number,
+  y: number,
+  words: string,
+  attributes: Record<string, string | number> = {},
+): SVGTextElement {
   return svg("text", { x: rounded(x), y: rounded(y), ...attributes }, words);
 }
 
@@ -70,7 +75,11 @@ export function line(x1: number, y1: number, x2: number, y2: number, kind: strin
 /** Returns the drawing of a chart of this size; a screen reader says `alt` in its place. */
 export function picture(width: number, height: number, alt: string, ...children: Child[]): SVGSVGElement {
   const size = { width: Math.round(width), height: Math.round(height) };
-  return svg("svg", { viewBox: `0 0 ${size.width} ${size.height}`, ...size, role: "img", "aria-label": alt }, ...children);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${size.width} ${size.height}`, ...size, role: "img", "aria-label": alt },
+    ...children,
+  );
 }
 
 /** Returns the grid lines and labels of the vertical axis of values. */

@@ -20,28 +20,55 @@ export function drawHeat(heat: Heat, width: number, words: ChartWords): Sketch {
     row.flatMap((value, x) => {
       if (value === null) return [];
       const [left, above, opacity] = [box.left + x * cell, box.top + y * CELL_HEIGHT, strength(value)];
-      const size = { x: frame.rounded(left + 0.5), y: above + 0.5, width: frame.rounded(Math.max(cell - 1, 0.5)), height: CELL_HEIGHT - 1 };
-      const mark = svg("rect", { ...size, rx: 2, class: "mark series-1", "fill-opacity": Math.round(opacity * 100) / 100 });
+      const size = {
+        x: frame.rounded(left + 0.5),
+        y: above + 0.5,
+        width: frame.rounded(Math.max(cell - 1, 0.5)),
+        height: CELL_HEIGHT - 1,
+      };
+      const mark = svg("rect", {
+        ...size,
+        rx: 2,
+        class: "mark series-1",
+        "fill-opacity": Math.round(opacity * 100) / 100,
+      });
       const label = words.quantity(value);
       if (frame.textWidth(label) > cell - 6) return [mark];
       const tone = opacity > 0.82 ? "value inside" : opacity > 0.62 ? "value between" : "value";
-      return [mark, frame.text(left + cell / 2, above + CELL_HEIGHT / 2 + 4, label, { "text-anchor": "middle", class: tone })];
+      return [
+        mark,
+        frame.text(left + cell / 2, above + CELL_HEIGHT / 2 + 4, label, { "text-anchor": "middle", class: tone }),
+      ];
     }),
   );
-  const columns = heat.columns.map((name, at) => [box.left + cell * (at + 0.5), frame.shortened(name, Math.max(cell * 1.5, 50))] as const);
+  const columns = heat.columns.map(
+    (name, at) => [box.left + cell * (at + 0.5), frame.shortened(name, Math.max(cell * 1.5, 50))] as const,
+  );
   const kept = frame.spaced(columns);
   const labels = [
     ...columns.flatMap(([x, name], at) => (kept.has(at) ? [frame.below(box, x, name)] : [])),
-    ...names.map((name, at) => frame.text(box.left - 8, box.top + CELL_HEIGHT * (at + 0.5) + 4, name, { "text-anchor": "end", class: "tick" })),
+    ...names.map((name, at) =>
+      frame.text(box.left - 8, box.top + CELL_HEIGHT * (at + 0.5) + 4, name, { "text-anchor": "end", class: "tick" }),
+    ),
   ];
   const height = box.bottom + (heat.xTitle ? 42 : 24);
   return {
-    picture: frame.picture(width, height, words.alt, ...cells, ...labels, ...frame.axisTitles(box, heat.yTitle, heat.xTitle)),
+    picture: frame.picture(
+      width,
+      height,
+      words.alt,
+      ...cells,
+      ...labels,
+      ...frame.axisTitles(box, heat.yTitle, heat.xTitle),
+    ),
     tip: (px, py) => {
       const [x, y] = [Math.floor((px - box.left) / cell), Math.floor((py - box.top) / CELL_HEIGHT)];
       const value = heat.values[y]?.[x];
       if (value === null || value === undefined) return undefined;
-      return { title: `${heat.rows[y] ?? ""} · ${heat.columns[x] ?? ""}`, lines: [{ series: 0, words: words.named(heat.valueTitle || null, value) }] };
+      return {
+        title: `${heat.rows[y] ?? ""} · ${heat.columns[x] ?? ""}`,
+        lines: [{ series: 0, words: words.named(heat.valueTitle || null, value) }],
+      };
     },
   };
 }

@@ -18,7 +18,10 @@ export function drawPie(pie: Pie, width: number, words: ChartWords): Sketch {
   pie.slices.forEach(([name, value], at) => {
     const turn = (value / total) * 2 * Math.PI;
     if (turn <= 0) return;
-    const shape = svg("path", { d: sector(middle, radius, inner, angle, turn), class: `mark slice ${frame.colour(at)}` });
+    const shape = svg("path", {
+      d: sector(middle, radius, inner, angle, turn),
+      class: `mark slice ${frame.colour(at)}`,
+    });
     shape.append(svg("title", {}, words.named(name, value)));
     marks.push(shape);
     const share = words.shares[at] ?? "";
@@ -39,7 +42,10 @@ export function drawPie(pie: Pie, width: number, words: ChartWords): Sketch {
       const slice = slices.find(({ from, to }) => direction >= from && direction < to);
       if (!slice || distance > radius || distance < inner) return undefined;
       const [name, value] = pie.slices[slice.at] ?? ["", 0];
-      return { title: name, lines: [{ series: slice.at, words: `${words.quantity(value)} (${words.shares[slice.at]})` }] };
+      return {
+        title: name,
+        lines: [{ series: slice.at, words: `${words.quantity(value)} (${words.shares[slice.at]})` }],
+      };
     },
   };
 }
@@ -49,7 +55,9 @@ function sector(middle: number, radius: number, inner: number, angle: number, tu
     `${frame.rounded(middle + distance * Math.cos(direction))} ${frame.rounded(middle + distance * Math.sin(direction))}`;
   const ring = (distance: number, from: number, to: number, sweep: 0 | 1): string =>
     // Two arcs: one cannot go all the way round.
-    [(from + to) / 2, to].map((direction) => `A${distance} ${distance} 0 0 ${sweep} ${at(distance, direction)}`).join("");
+    [(from + to) / 2, to]
+      .map((direction) => `A${distance} ${distance} 0 0 ${sweep} ${at(distance, direction)}`)
+      .join("");
   const outside = `M${at(radius, angle)}${ring(radius, angle, angle + turn, 1)}`;
   if (!inner) return turn > 6.28 ? `${outside}Z` : `${outside}L${middle} ${middle}Z`;
   return `${outside}L${at(inner, angle + turn)}${ring(inner, angle + turn, angle, 0)}Z`;

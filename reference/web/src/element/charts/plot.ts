@@ -15,10 +15,14 @@ type Placed = readonly [x: number, y: number, base: number];
 
 /** Returns the chart in `width` pixels. */
 export function drawPlot(plot: Plot, width: number, words: ChartWords): Sketch {
-  const placed = plot.stacked ? stacked(plot.series) : plot.series.map(({ points }) => points.map(([x, y]): Placed => [x, y, 0]));
+  const placed = plot.stacked
+    ? stacked(plot.series)
+    : plot.series.map(({ points }) => points.map(([x, y]): Placed => [x, y, 0]));
   const ticks = yTicks(plot, true);
   const names = ticks.map(words.quantity);
-  const lastValues = plot.series.map(({ mark, points }) => (mark === "point" ? "" : words.quantity(points.at(-1)?.[1] ?? 0)));
+  const lastValues = plot.series.map(({ mark, points }) =>
+    mark === "point" ? "" : words.quantity(points.at(-1)?.[1] ?? 0),
+  );
   const left = frame.leftMargin(names);
   const top = plot.yTitle ? 30 : 12;
   const right = width - Math.max(frame.widest(lastValues) + 10, 12);
@@ -30,7 +34,10 @@ export function drawPlot(plot: Plot, width: number, words: ChartWords): Sketch {
   const marks = plot.series.flatMap((series, at) => drawn(series, placed[at] ?? [], x, y, at, ticks[0] ?? 0));
   const kept = frame.spaced(labels);
   const axis = labels.flatMap(([at, name], nth) => (kept.has(nth) ? [frame.below(box, at, name)] : []));
-  const grid = [...frame.leftAxis(box, y, ticks, names), ...steps.map((at) => frame.line(at, box.top, at, box.bottom, "grid"))];
+  const grid = [
+    ...frame.leftAxis(box, y, ticks, names),
+    ...steps.map((at) => frame.line(at, box.top, at, box.bottom, "grid")),
+  ];
   const bottom = (ticks[0] ?? 0) === 0 ? [] : [frame.line(box.left, box.bottom, box.right, box.bottom, "base")];
   const rules = plot.rules.flatMap(({ axis: across, value, label }) =>
     across === "y" ? ruleAcross(box, y(value), label) : ruleDown(box, x(value), label),
@@ -38,7 +45,18 @@ export function drawPlot(plot: Plot, width: number, words: ChartWords): Sketch {
   const ends = endLabels(plot.series, placed, lastValues, x, y);
   const titles = frame.axisTitles(box, plot.yTitle, plot.xTitle);
   return {
-    picture: frame.picture(width, height, words.alt, ...grid, ...bottom, ...marks, ...axis, ...rules, ...ends, ...titles),
+    picture: frame.picture(
+      width,
+      height,
+      words.alt,
+      ...grid,
+      ...bottom,
+      ...marks,
+      ...axis,
+      ...rules,
+      ...ends,
+      ...titles,
+    ),
     tip: tips(plot, x, words, box),
   };
 }
@@ -70,13 +88,22 @@ function horizontal(plot: Plot, box: frame.Box, words: ChartWords): Horizontal {
   return { x, labels, steps: plot.xLabels.length ? [] : labels.map(([at]) => at) };
 }
 
-function drawn(series: Series, placed: readonly Placed[], x: frame.Scale, y: frame.Scale, at: number, low: number): SVGElement[] {
+function drawn(
+  series: Series,
+  placed: readonly Placed[],
+  x: frame.Scale,
+  y: frame.Scale,
+  at: number,
+  low: number,
+): SVGElement[] {
   const upper = placed.map(([px, py]) => [x(px), y(py)] as const);
   if (series.mark === "point") return [dots(upper, at, 7, 0.75)];
   const marks: SVGElement[] = [];
   if (series.mark === "area") {
     const lower = placed.map(([px, , base]) => [x(px), y(Math.max(base, Math.min(low, 0)))] as const).reverse();
-    const d = [...upper, ...lower].map(([px, py], nth) => `${nth ? "L" : "M"}${frame.rounded(px)} ${frame.rounded(py)}`).join("");
+    const d = [...upper, ...lower]
+      .map(([px, py], nth) => `${nth ? "L" : "M"}${frame.rounded(px)} ${frame.rounded(py)}`)
+      .join("");
     marks.push(svg("path", { d: `${d}Z`, class: `area ${frame.colour(at)}` }));
   }
   marks.push(polyline(upper, at));
@@ -85,7 +112,12 @@ function drawn(series: Series, placed: readonly Placed[], x: frame.Scale, y: fra
 }
 
 /** Returns all dots of a series as one path: a stroke of no length with round ends is a dot. */
-function dots(points: readonly (readonly [number, number])[], series: number, size: number, opacity: number): SVGPathElement {
+function dots(
+  points: readonly (readonly [number, number])[],
+  series: number,
+  size: number,
+  opacity: number,
+): SVGPathElement {
   const d = points.map(([x, y]) => `M${frame.rounded(x)} ${frame.rounded(y)}h0`).join("");
   const path = svg("path", { d, class: `line ${frame.colour(series)}`, "stroke-opacity": opacity });
   path.style.strokeWidth = `${size}`;
@@ -110,7 +142,9 @@ function endLabels(
   return ends.map((end) => {
     const at = Math.max(end.y, free);
     free = at + 13;
-    return frame.text(end.x + 7, at + 4, end.label, { class: `value ${series.length > 1 ? `end ${frame.colour(end.at)}` : ""}` });
+    return frame.text(end.x + 7, at + 4, end.label, {
+      class: `value ${series.length > 1 ? `end ${frame.colour(end.at)}` : ""}`,
+    });
   });
 }
 
@@ -129,7 +163,11 @@ function tips(plot: Plot, x: frame.Scale, words: ChartWords, box: frame.Box): Sk
     const nearest = closest(order, pointer, x);
     if (nearest === undefined) return undefined;
     const lines = places.get(nearest) ?? [];
-    return { title: names.get(nearest) ?? words.quantity(nearest), lines, marker: { x: x(nearest), top: box.top, bottom: box.bottom } };
+    return {
+      title: names.get(nearest) ?? words.quantity(nearest),
+      lines,
+      marker: { x: x(nearest), top: box.top, bottom: box.bottom },
+    };
   };
 }
 

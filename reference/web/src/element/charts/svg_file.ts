@@ -1,6 +1,15 @@
 // The picture of a chart as a file of its own, which has no style sheet: its colours and fonts become attributes.
 
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin"];
+const STYLES = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+];
 const TEXT_STYLES = ["font-family", "font-size", "font-weight"];
 
 /** Returns the SVG document of the picture inside `place`, on the background that it is shown on. */

@@ -30,7 +30,8 @@ export function ordered(rows: Rows, column: number, direction: Direction, locale
     if (typeof value === "number") order[numbers++] = row;
     else if (value === null || value === undefined) absent.push(row);
     else {
-      words[row] = typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
+      words[row] =
+        typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
       texts.push(row);
     }
   }
@@ -122,7 +123,8 @@ function byCharacters(order: Uint32Array, words: readonly string[]): void {
   let first = 0;
   for (let at = 1; at <= keys.length; at++) {
     if (at < keys.length && Math.floor(keys[at]! / ROWS_IN_KEY) === Math.floor(keys[first]! / ROWS_IN_KEY)) continue;
-    if (at - first > 1) order.subarray(first, at).sort((a, b) => (words[a]! < words[b]! ? -1 : words[a]! > words[b]! ? 1 : a - b));
+    if (at - first > 1)
+      order.subarray(first, at).sort((a, b) => (words[a]! < words[b]! ? -1 : words[a]! > words[b]! ? 1 : a - b));
     first = at;
   }
 }

@@ -61,7 +61,9 @@ async function shownColumns(table: Table, drawing: Drawing): Promise<ShownColumn
   const columns: ShownColumn[] = [];
   for (const [at, column] of columnsOf(table, MAX_ROWS, drawing.quantity).entries()) {
     const grouped = table.columns[at]?.grouped ?? false;
-    const decimals = column.numeric ? mostDecimals(table, at, grouped ? drawing.quantity : asSent, grouped ? localSign : ".") : 0;
+    const decimals = column.numeric
+      ? mostDecimals(table, at, grouped ? drawing.quantity : asSent, grouped ? localSign : ".")
+      : 0;
     columns.push({ ...column, at, decimals, decimalSign: grouped ? localSign : "." });
     await drawing.pause();
   }
@@ -113,7 +115,9 @@ class ShownTable {
     drawing.choices.set(path, this.#choice);
     this.#headers = columns.map((column) => this.#header(column));
     const head = html("thead", {}, html("tr", this.#long ? { "aria-rowindex": 1 } : {}, ...this.#headers));
-    const kind = this.#long ? { class: "fixed", "aria-rowcount": this.#rows.length + 1, "aria-label": name } : { "aria-label": name };
+    const kind = this.#long
+      ? { class: "fixed", "aria-rowcount": this.#rows.length + 1, "aria-label": name }
+      : { "aria-label": name };
     const grid = html("table", kind, this.#long && this.#widths(), head, this.#content);
     this.#space = html("div", {}, grid);
     const region = { class: this.#long ? "scroll tall" : "scroll", tabindex: 0, role: "group", "aria-label": name };
@@ -145,9 +149,18 @@ class ShownTable {
   #header(column: ShownColumn): HTMLElement {
     const { title } = column;
     const order = html("span", { class: "order", "aria-hidden": "true" });
-    const sorts = html("button", { type: "button", title: `Sort by ${title || "this column"}` }, html("span", { dir: "auto" }, title || "–"), order);
+    const sorts = html(
+      "button",
+      { type: "button", title: `Sort by ${title || "this column"}` },
+      html("span", { dir: "auto" }, title || "–"),
+      order,
+    );
     sorts.addEventListener("click", () => this.#sortBy(column.at));
-    const cell = html("th", { scope: "col", class: this.#alignment(column) }, this.#rows.length > 1 ? sorts : title || "–");
+    const cell = html(
+      "th",
+      { scope: "col", class: this.#alignment(column) },
+      this.#rows.length > 1 ? sorts : title || "–",
+    );
     return cell;
   }
 
@@ -156,14 +169,22 @@ class ShownTable {
   }
 
   #tools(): HTMLElement {
-    const input = html("input", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows", value: this.#choice.filter });
+    const input = html("input", {
+      type: "search",
+      placeholder: "Filter rows",
+      "aria-label": "Filter rows",
+      value: this.#choice.filter,
+    });
     input.addEventListener("input", () => {
       clearTimeout(this.#waiting);
-      this.#waiting = setTimeout(() => {
-        this.#choice.filter = input.value;
-        this.#scroll.scrollTop = 0;
-        void this.#choose();
-      }, this.#rows.length > 50_000 ? 150 : 0);
+      this.#waiting = setTimeout(
+        () => {
+          this.#choice.filter = input.value;
+          this.#scroll.scrollTop = 0;
+          void this.#choose();
+        },
+        this.#rows.length > 50_000 ? 150 : 0,
+      );
     });
     return html("div", { class: "tools" }, input, this.#status);
   }
@@ -235,7 +256,11 @@ class ShownTable {
     const last = Math.min(length, top + Math.ceil(height / ROW_HEIGHT) + ROWS_OUT_OF_SIGHT);
     this.#space.style.height = `${(length + 1) * ROW_HEIGHT}px`;
     // Few steps: what is drawn already reaches beyond what is in sight.
-    const enough = first >= this.#first - 0 && last <= this.#last && this.#first >= 0 && Math.abs(first - this.#first) < ROWS_OUT_OF_SIGHT / 2;
+    const enough =
+      first >= this.#first - 0 &&
+      last <= this.#last &&
+      this.#first >= 0 &&
+      Math.abs(first - this.#first) < ROWS_OUT_OF_SIGHT / 2;
     if (!enough) this.#show(first, last);
   }
 
@@ -243,7 +268,8 @@ class ShownTable {
     [this.#first, this.#last] = [first, last];
     const rows: HTMLElement[] = [];
     for (let at = first; at < last; at++) rows.push(this.#row(this.#filtered[at] ?? 0, at));
-    if (rows.length === 0) rows.push(html("tr", {}, html("td", { colspan: this.columns.length, class: "nothing" }, WORDS.NO_ROWS)));
+    if (rows.length === 0)
+      rows.push(html("tr", {}, html("td", { colspan: this.columns.length, class: "nothing" }, WORDS.NO_ROWS)));
     this.#content.replaceChildren(...rows);
     const grid = this.#content.parentElement;
     if (grid && this.#long) grid.style.marginBlockStart = `${first * ROW_HEIGHT}px`;
@@ -258,7 +284,9 @@ class ShownTable {
     const words = column.cell(row);
     const short = !this.#long && words !== null && words.length <= SHORT;
     const kind = [this.#alignment(column), short ? "short" : ""].filter(Boolean).join(" ") || undefined;
-    const cell = column.header ? html("th", { scope: "row", class: kind, dir: "auto" }) : html("td", { class: kind, dir: column.numeric ? undefined : "auto" });
+    const cell = column.header
+      ? html("th", { scope: "row", class: kind, dir: "auto" })
+      : html("td", { class: kind, dir: column.numeric ? undefined : "auto" });
     if (words === null) cell.append(html("span", { class: "absent" }, WORDS.NO_VALUE));
     else if (column.numeric && column.decimals) cell.append(...aligned(words, column));
     else cell.textContent = words;
