@@ -15,6 +15,7 @@ from tools import ROOT
 from tools.generate.sources import COMMAND
 from xmcp.render.view import chart_profile, limits, links, markdown, payload_shapes, untrusted, wording
 from xmcp.render.view.languages import LANGUAGES
+from xmcp_models import registry
 
 TARGET: Final = ROOT / "reference" / "web" / "src" / "view" / "tables.generated.ts"
 NOTE: Final = f"Generated from schemas/ and xmcp/render/view by `{COMMAND}`. Do not edit: change them and run it again."
@@ -72,6 +73,8 @@ def _tables() -> Iterator[tuple[str, Any, str, str]]:
     yield "MARKS", chart_profile.MARKS, "Readonly<Record<string, string>>", "What each mark of Vega-Lite is drawn as."
     yield "BY_VALUE", chart_profile.BY_VALUE, "readonly string[]", "Orders of categories by their values."
     yield "CHART", chart_profile.SHAPES, "Shapes", "The shapes of a chart that is drawn: chart_profile.py."
+    yield "DISPLAY_META_KEY", registry.DISPLAY_META_KEY, "", "Where the `_meta` of a result has its display."
+    yield "ERROR_META_KEY", registry.ERROR_META_KEY, "", "Where the `_meta` of a plain result has its error."
     yield "PAYLOADS", payload_shapes.SHAPES, "Shapes", "The shape of the payload of each display type."
 
 

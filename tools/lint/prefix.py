@@ -37,6 +37,8 @@ SPELLED_IN: Final = (
     "examples/level1/python/server.py",
     "examples/level1/typescript/server.*",
     "examples/level1/typescript/xmcp.ts",
+    "reference/web/src/view/tables.generated.ts",
+    "reference/xmcp/render/web/mcp_app.html",
     "tools/interop/expected_differences.json",
 )
 """Every file that spells the prefix, as patterns."""

@@ -5,9 +5,8 @@ import { partsOf } from "../../../web/src/apps/document.ts";
 import { HostConnection, type View } from "../../../web/src/apps/host.ts";
 import { afterChange, type HostContext, NO_CONTEXT } from "../../../web/src/apps/host_context.ts";
 import { shownResult } from "../../../web/src/apps/shown_result.ts";
+import { DISPLAY_META_KEY as DISPLAY, ERROR_META_KEY as ERROR } from "../../../web/src/view/tables.generated.ts";
 
-const DISPLAY = "io.github.xmcp-spec/display";
-const ERROR = "io.github.xmcp-spec/error";
 
 // -- the conversation ------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // Which envelope a result is shown by (XMCP-MCP-064 and 065). Pure; nothing of the result is trusted.
-import { DISPLAY_META_KEY, ERROR_META_KEY } from "./names.ts";
+import { DISPLAY_META_KEY, ERROR_META_KEY } from "../view/tables.generated.ts";
 import { partsOf } from "./document.ts";
 import { isObject } from "./json.ts";
 

@@ -117,6 +117,12 @@ export const CHART: Shapes = {
   "length": {"anyOf": [{"type": "number", "maximum": 4000}, {"type": "string", "enum": ["container"]}, {"type": "object", "properties": {"step": {"type": "number", "maximum": 4000}}, "scalars": []}]},
 };
 
+/** Where the `_meta` of a result has its display. */
+export const DISPLAY_META_KEY = "io.github.xmcp-spec/display" as const;
+
+/** Where the `_meta` of a plain result has its error. */
+export const ERROR_META_KEY = "io.github.xmcp-spec/error" as const;
+
 /** The shape of the payload of each display type. */
 export const PAYLOADS: Shapes = {
   "text": {"type": "string"},
