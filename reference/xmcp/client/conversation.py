@@ -160,7 +160,7 @@ class Conversation:
     @property
     def busy(self) -> bool:
         """Whether a chat runs and is being read: until it has ended, another one is refused."""
-        consumer = self._running and self._running.consumer
+        consumer = None if self._running is None else self._running.consumer
         return consumer is not None and consumer() is not None
 
     @property

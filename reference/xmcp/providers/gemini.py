@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import containers, encode_json
+from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.providers.base import ModelRequest, Reasoning
 from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
@@ -81,6 +82,10 @@ class GeminiProvider(StreamingProvider["Client"]):
 
     _http: httpx2.AsyncClient | None = None
 
+    def takes_schema(self, model: str | None, tools: ToolSchemas) -> bool:
+        """Return whether the vendor takes the schema of an answer; see `LLMProvider`."""
+        return gemini.takes_schema(model or self.model, tools)
+
     def written(self, model: str, request: ModelRequest) -> Written:
         """See `StreamingProvider.written`."""
         return Written(encode_json(gemini.request_body(model, request.messages, request.tools, request.sampler)))
@@ -135,7 +140,7 @@ class GeminiProvider(StreamingProvider["Client"]):
     async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
         """Send the request with the SDK's retries; return as soon as the headers of an answer have arrived."""
         client = await self._sdk()
-        body = self._written(model, request).body
+        body = (await self._written(model, request)).body
         opened: list[httpx2.Response] = []
         token = _opened.set(opened)
         try:
