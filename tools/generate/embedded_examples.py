@@ -9,7 +9,8 @@ A page names the file in a comment, and the fenced block right below it holds th
 
 `python -m tools.generate` writes what stands between the fences. An author writes the comment and an empty block.
 
-A page can also show a section of another page, which then stands between the comment and the next heading:
+A page can also show a section of another page, which then stands between the comment and the next heading; the API page
+has tables of names (`api_names`):
 
     <!-- section: conformance/vectors/README.md#Tagged values -->
 """
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from tools import ROOT
+from tools.generate import api_names
 from tools.generate.sources import COMMAND
 
 MARK: Final = re.compile(r"<!-- example: (?P<path>\S+) -->")
@@ -125,9 +127,9 @@ def _pages(root: Path) -> Iterator[tuple[Path, str, str]]:
 
     for path in sorted(path for pattern in _PAGES for path in root.glob(pattern)):
         old = path.read_bytes().decode("utf-8")
-        if not MARK.search(old) and not _SECTION.search(old):
+        if not (MARK.search(old) or _SECTION.search(old) or api_names.MARK in old):
             continue
         try:
-            yield path, old, embed(old, read)
+            yield path, old, api_names.with_names(embed(old, read))
         except (ValueError, OSError) as error:
             sys.exit(f"{path.relative_to(root)}: {error}")

@@ -14,14 +14,18 @@ from support.clock import never
 from support.growth import is_linear
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
+from support.vendors.gemini import Gemini
+from support.vendors.one_method import OneMethod
+from support.vendors.presets import DeepSeek, MiniMax
 from typing_extensions import TypedDict
 
 from xmcp import AIClient, Conversation, DisplayEnvelope, SamplerConfig, SyncAIClient, ToolResponse
 from xmcp.chat.completions import VendorState
 from xmcp.client import AnswerInvalid, LLMDelta, LLMRetry
 from xmcp.client.loop import typed_answer
-from xmcp.providers import Completion, ModelRequest, ProviderError, ToolSchemas, Usage
-from xmcp.providers.formats import deepseek, gemini, gemini_cli
+from xmcp.providers import Completion, ErrorCategory, ModelRequest, ProviderError, ToolCall, ToolSchemas, Usage
+from xmcp.providers.contract import Answer, Refusal
+from xmcp.providers.formats import deepseek, gemini, gemini_cli, minimax
 
 
 class Report(BaseModel):
@@ -45,6 +49,11 @@ class Day:
 
 class Pair(TypedDict):
     a: int
+
+
+class OneMethodWithoutOptions(OneMethod):
+    async def chat_complete(self, model: str, messages: list[Any], tools: list[Any] | None = None) -> Any:  # type: ignore[override]
+        return await super().chat_complete(model, messages, tools)
 
 
 GOOD = '{"region": "EMEA", "total": 7}'
@@ -239,7 +248,100 @@ async def test_what_is_no_type_of_answers_is_refused_at_once(options: Any, kind:
     assert said in str(caught.value)
 
 
-# ---- vendors that have no schemas, or none beside tools, are told of it in words
+# ---- vendors that have no schemas, or none beside tools: the model answers by a call of the final tool
+
+FINAL = "__answer__"
+COMPACT = GOOD.replace(" ", "")
+"""As Gemini, which has arguments as objects, tells of them."""
+
+
+def final(arguments: str, *others: ToolCall) -> Answer:
+    return Answer("", (*others, ToolCall("c9", FINAL, arguments)), "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "model"),
+    [(DeepSeek, None), (MiniMax, None), (Gemini, "gemini-2.5-pro"), (OneMethodWithoutOptions, None)],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+async def test_the_final_tool_is_the_answer_of_a_vendor_without_schemas(vendor: Any, model: str | None) -> None:
+    async with vendor() as stand_in:
+        stand_in.answers(
+            Answer("", (ToolCall("c1", "t", "{}"),), "tool_calls"),
+            final('{"region": "MARS"}'),
+            final(COMPACT),
+            Answer("ok"),
+        )
+        server = ScriptedServer({"t": "7"})
+        async with AIClient([server], llm_provider=stand_in.provider, llm_model=model, display="continue") as ai:
+            events = [event async for event in ai.stream_chat("q", [], answer_type=Report)]
+            result = events[-1].result
+            await ai.chat("and now?", result["history"])
+    first, second, mended, plain = stand_in.asked
+    assert (result.value, result["answer"], result["stop_reason"]) == (VALUE, COMPACT, "stop")
+    assert result["history"][-1] == {"role": "assistant", "content": COMPACT}
+    assert [one["role"] for one in result["history"]] == ["user", "assistant", "tool", "assistant"]
+    assert list(first.tools) == list(second.tools) == list(mended.tools) == ["t", FINAL]
+    assert set(first.tools[FINAL]["properties"]) == {"region", "total"}
+    assert "JSON Schema" not in "".join(said.text for said in first.messages), "it is told once"
+    assert "region: Input should be 'EMEA' or 'APAC'" in mended.messages[-1].text
+    assert list(plain.tools) == ["t"]
+    texts = [event.text for event in events if isinstance(event, LLMDelta)]
+    assert texts[-1] == COMPACT
+    assert [event.tool_name for event in events if event.type == "tool_call"] == ["t"]
+
+
+async def test_the_final_tool_is_offered_where_there_is_no_other() -> None:
+    async with DeepSeek() as stand_in:
+        stand_in.answers(final(GOOD))
+        async with AIClient([ScriptedServer({"t": "7"})], llm_provider=stand_in.provider) as ai:
+            result = await ai.chat("q", [], answer_type=Report, tools=[])
+    assert result.value == VALUE
+    assert list(stand_in.asked[0].tools) == [FINAL]
+
+
+async def test_an_answer_beside_other_calls_is_too_early() -> None:
+    async with DeepSeek() as stand_in:
+        stand_in.answers(final(GOOD, ToolCall("c1", "t", "{}")), Answer(f"```json\n{GOOD}\n```"))
+        server = ScriptedServer({"t": "7"})
+        async with AIClient([server], llm_provider=stand_in.provider) as ai:
+            result = await ai.chat("q", [], answer_type=Report)
+    assert [name for name, _ in server.calls] == ["t"]
+    assert FINAL not in json.dumps(result["history"])
+    assert result.value == VALUE, "an answer as text is taken as well"
+
+
+async def test_who_wants_no_calls_is_answered_in_words() -> None:
+    async with DeepSeek() as stand_in:
+        stand_in.answers(Answer(GOOD))
+        sampler = SamplerConfig(tool_choice="none")
+        async with AIClient([ScriptedServer({"t": "7"})], llm_provider=stand_in.provider, sampler=sampler) as ai:
+            result = await ai.chat("q", [], answer_type=Report)
+    assert result.value == VALUE
+    assert list(stand_in.asked[0].tools) == ["t"]
+    assert "JSON Schema" in stand_in.asked[0].messages[-1].text
+
+
+async def test_a_final_call_that_is_cut_is_no_answer() -> None:
+    async with DeepSeek() as stand_in:
+        stand_in.answers(Answer("", (ToolCall("c1", FINAL, '{"region": "EM'),), "length"))
+        async with AIClient([], llm_provider=stand_in.provider) as ai:
+            result = await ai.chat("q", [], answer_type=Report)
+    assert (result.value, result["stop_reason"]) == (None, "length")
+
+
+async def test_a_fallback_that_takes_schemas_gets_one() -> None:
+    other = ScriptedModel(GOOD)
+    async with DeepSeek() as stand_in:
+        stand_in.answers(Refusal(ErrorCategory.QUOTA))
+        async with AIClient([], llm_provider=stand_in.provider, fallback_models=[(other, None)]) as ai:
+            result = await ai.chat("q", [], answer_type=Report)
+    assert result.value == VALUE
+    assert other.requests[0].tools.tools == ()
+    assert other.requests[0].sampler.response_format == Report.model_json_schema()
+
+
+# ---- or they are told of it in words
 
 TOOLS = ToolSchemas.of([{"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}}])
 SAMPLER = SamplerConfig(response_format=Report.model_json_schema())
@@ -256,6 +358,15 @@ def test_gemini_before_its_third_generation_takes_a_schema_only_without_tools() 
     told = body("gemini-2.5-pro", TOOLS)
     assert "generationConfig" not in told
     assert '"enum":["EMEA","APAC"]' in told["systemInstruction"]["parts"][0]["text"]
+
+
+def test_minimax_is_told_in_words_but_for_the_model_that_takes_schemas() -> None:
+    written = json.loads(minimax.request_body("MiniMax-M3", HELLO, ToolSchemas(), SAMPLER))
+    assert '"enum":["EMEA","APAC"]' in written["messages"][-1]["content"]
+    assert "response_format" not in written
+    written = json.loads(minimax.request_body("MiniMax-Text-01", HELLO, ToolSchemas(), SAMPLER))
+    assert written["messages"] == HELLO
+    assert written["response_format"]["json_schema"]["schema"] == Report.model_json_schema()
 
 
 def test_deepseek_and_the_gemini_cli_are_told_in_words() -> None:

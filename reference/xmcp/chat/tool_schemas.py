@@ -34,6 +34,11 @@ class ToolSchemas:
         listed = tuple(tools)
         return cls(listed, version, encode_json(listed))
 
+    def plus(self, tool: Mapping[str, Any]) -> ToolSchemas:
+        """Return these tools and one more; the bytes of the others are taken as they are."""
+        comma = b"," if self.tools else b""
+        return ToolSchemas((*self.tools, tool), self.version, self.json[:-1] + comma + encode_json(tool) + b"]")
+
 
 def legal_name(name: str) -> str:
     """Return a function name that every vendor accepts: `name` itself if it is one, else a close and stable one."""

@@ -62,6 +62,10 @@ class LLMProvider(Protocol):
     `Completion`, whose text is all of them together. Before and between them it can yield `Reasoning`. It raises
     `ProviderError` for every failure, also for an answer that breaks off; when it is closed or cancelled it releases
     its connection.
+
+    A provider whose vendor holds no model to a JSON Schema, or not each, has a method `takes_schema(model, tools)` too.
+    Where it returns False, a typed answer is asked for by a tool, and `response_format` is not set. `model` may be
+    `None`.
     """
 
     name: str

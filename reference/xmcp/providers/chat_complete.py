@@ -11,6 +11,7 @@ import orjson
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.messages import copied
+from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.vendor_state import for_vendor
 from xmcp.providers.base import LLMProvider, ModelRequest, Piece, Reasoning
 from xmcp.providers.errors import classify, is_unknown_model
@@ -66,6 +67,14 @@ class ChatCompleteAdapter:
         self.supports_tools = bool(getattr(asked, "supports_tools", True))
         self.max_context_tokens: int | None = getattr(asked, "max_context_tokens", None)
 
+    def takes_schema(self, model: str | None, tools: ToolSchemas) -> bool:  # noqa: ARG002 - it does not matter
+        """Return whether the method takes the schema of an answer; see `LLMProvider`."""
+        return self._takes("response_format")
+
+    def _takes(self, option: str) -> bool:
+        parameters = inspect.signature(self.asked.chat_complete).parameters
+        return option in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece | Completion, None]:
         """Ask the model once (see `LLMProvider`)."""
         model = request.model or getattr(self.asked, "model", None)
@@ -85,14 +94,13 @@ class ChatCompleteAdapter:
 
     def _arguments(self, request: ModelRequest, model: str | None) -> dict[str, Any]:
         signature = inspect.signature(self.asked.chat_complete)
-        any_name = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
         options = chat_completions.options(request.sampler, request.tools)
         arguments = {
             **({} if model is None else {"model": model}),
             # Copies: the tools belong to all chats, and the messages to the history.
             "messages": copied(for_vendor(request.messages, None)),
             "tools": orjson.loads(request.tools.json) or None,
-            **{name: value for name, value in options.items() if any_name or name in signature.parameters},
+            **{name: value for name, value in options.items() if self._takes(name)},
         }
         try:
             signature.bind(**arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import chat_completions, deepseek
 from xmcp.providers.openai import OpenAIProvider
@@ -27,6 +28,10 @@ class DeepSeekProvider(OpenAIProvider):
     def written(self, model: str, request: ModelRequest) -> Written:
         """See `StreamingProvider.written`."""
         return Written(deepseek.request_body(model, request.messages, request.tools, request.sampler))
+
+    def takes_schema(self, model: str | None, tools: ToolSchemas) -> bool:  # noqa: ARG002 - no model does
+        """Return whether the vendor takes the schema of an answer; see `LLMProvider`."""
+        return False
 
     def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
         """See `StreamingProvider.assembly`."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import containers, encode_json
+from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.providers.base import ModelRequest, Reasoning
 from xmcp.providers.errors import is_a_page, without_frames
 from xmcp.providers.formats import gemini
@@ -80,6 +81,10 @@ class GeminiProvider(StreamingProvider["Client"]):
     sample_key: ClassVar[str] = "AIza…"
 
     _http: httpx2.AsyncClient | None = None
+
+    def takes_schema(self, model: str | None, tools: ToolSchemas) -> bool:
+        """Return whether the vendor takes the schema of an answer; see `LLMProvider`."""
+        return gemini.takes_schema(model or self.model, tools)
 
     def written(self, model: str, request: ModelRequest) -> Written:
         """See `StreamingProvider.written`."""

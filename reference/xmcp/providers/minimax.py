@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.providers.base import ModelRequest
 from xmcp.providers.formats import chat_completions, minimax
 from xmcp.providers.openai import OpenAIProvider
@@ -27,6 +28,10 @@ class MiniMaxProvider(OpenAIProvider):
     def written(self, model: str, request: ModelRequest) -> Written:
         """See `StreamingProvider.written`."""
         return Written(minimax.request_body(model, request.messages, request.tools, request.sampler))
+
+    def takes_schema(self, model: str | None, tools: ToolSchemas) -> bool:  # noqa: ARG002 - it does not matter
+        """Return whether the vendor takes the schema of an answer; see `LLMProvider`."""
+        return minimax.takes_schema(model or self.model)
 
     def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
         """See `StreamingProvider.assembly`."""

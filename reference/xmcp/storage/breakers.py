@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
+"""The state of a breaker, as `record` returns it."""
 
 Outcome: TypeAlias = Literal["ok", "failed", "lost", "unknown"]
 """The outcome of a call, for its server.

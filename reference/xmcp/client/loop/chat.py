@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from xmcp.chat import messages
@@ -46,7 +46,7 @@ from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.library_prices import LibraryPrices
 from xmcp.client.loop.stop_reason import DisplayMode, ending
 from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn, let_others_run
-from xmcp.client.loop.typed_answer import AnswerInvalid, AnswerType
+from xmcp.client.loop.typed_answer import AnswerInvalid, AnswerType, answered_by_tool
 from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
@@ -116,6 +116,8 @@ class Chat:
         self._value: Any = None
         self._mended = False
         """Whether the model has been told what is wrong with an answer of another type than `answer`."""
+        self._with_final_tool: dict[ToolSchemas, ToolSchemas] = {}
+        """The tools of the last request, with the final one."""
         self._aside: list[dict[str, Any]] = []
         """Messages after the history in one request, which do not become a part of it."""
         self._displays: list[DisplayEnvelope] = []
@@ -263,7 +265,13 @@ class Chat:
                 async for event in events:
                     yield event
             self._aside = []
-            completion, wanted = self._completion, self._settings.answer
+            wanted = self._settings.answer
+            if wanted is not None and (answer := answered_by_tool(self._completion)) is not self._completion:
+                self._completion = answer
+                if not answer.tool_calls:
+                    self._text = [answer.text]
+                    yield LLMDelta(turn=self._turn, text=answer.text)
+            completion = self._completion
             if wanted is None or completion.tool_calls or ending(completion)[0] != "stop":
                 return
             size = len(completion.text)
@@ -278,8 +286,8 @@ class Chat:
                 raise failure
             self._mended = True
             self._text.clear()
-            answer = with_vendor_state(messages.assistant_message(completion.text), completion.vendor_state)
-            self._aside = [answer, messages.user_message(wanted.complaint(faults))]
+            said = with_vendor_state(messages.assistant_message(completion.text), completion.vendor_state)
+            self._aside = [said, messages.user_message(wanted.complaint(faults))]
             yield self._retry(1, failure)
 
     async def _tell(self, failure: ProviderError) -> None:
@@ -339,28 +347,44 @@ class Chat:
         if models[asked].provider.max_context_tokens is None or asked + 1 == len(models):
             return None
         sent = messages.instructed(self.messages, self._settings.system)
-        tokens = estimated_tokens(sent, _offered(models[asked], catalogue))
+        tokens = estimated_tokens(sent, self._offered(models[asked], catalogue)[0])
         self._model = fallback.first_that_fits(models, asked, tokens)
         return None if self._model == asked else fallback.too_small(models[asked], tokens)
+
+    def _offered(self, model: Model, catalogue: Catalogue) -> tuple[ToolSchemas, SamplerConfig]:
+        """Return the tools for a model, and the options: the schema of a typed answer is in the options, or in a tool.
+
+        The final tool is for vendors that take tools and no schema, unless the application wants no calls at all.
+        """
+        wanted, sampler = self._settings.answer, self._settings.sampler
+        if not model.provider.supports_tools:
+            return _NO_TOOLS, sampler
+        tools = catalogue.schemas
+        if wanted is None or sampler.tool_choice == "none" or _takes_schema(model, tools):
+            return tools, sampler
+        if tools not in self._with_final_tool:
+            self._with_final_tool = {tools: tools.plus(wanted.tool)}
+        return self._with_final_tool[tools], replace(sampler, response_format=None)
 
     async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask one model once."""
         provider, middleware, deadline = model.provider, self._pipeline.middleware, self._scope.deadline
         history = [*self.messages, *self._aside] if self._aside else self.messages
         asked = messages.instructed(history, self._settings.system)
+        tools, sampler = self._offered(model, catalogue)
         state = LLMState(
             chat=self._scope.context,
             turn=self._turn,
             provider=provider.name,
             model=model.name,
             messages=messages.copied(asked) if middleware else asked,
-            tools=_offered(model, catalogue),
+            tools=tools,
         )
         observed = self._scope.telemetry.model_call(state)
         try:
             async with middleware.around("llm", state, self._log, deadline) if middleware else nullcontext():
                 try:
-                    async with aclosing(self._pieces(model, state)) as pieces:
+                    async with aclosing(self._pieces(model, state, sampler)) as pieces:
                         async for piece in pieces:
                             if isinstance(piece, Reasoning):
                                 yield LLMReasoning(turn=self._turn, text=piece.text)
@@ -420,7 +444,7 @@ class Chat:
             price = price.of(self._settings.models[self._model].provider)
         return accounting.record(completion, state.provider, state.model, context, price, self._log)
 
-    async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, model: Model, state: LLMState, sampler: SamplerConfig) -> AsyncGenerator[Piece, None]:
         """Yield the pieces of one answer, waiting for each in bounded time; then set `_completion`.
 
         Raises:
@@ -430,7 +454,7 @@ class Chat:
         name, silence = model.provider.name, self._settings.llm_timeout
         # `for_vendor` reads the messages twice, and a hook may have put an iterator there.
         messages = tuple(for_vendor(tuple(state.messages), name))
-        request = ModelRequest(messages, state.tools, state.model, self._settings.sampler)
+        request = ModelRequest(messages, state.tools, state.model, sampler)
         self._received = request.received
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
@@ -498,8 +522,10 @@ def _unusable(provider: str, what: str) -> ProviderError:
     return ProviderError(f"The provider {provider!r} returned {what}.", provider=provider)
 
 
-def _offered(model: Model, catalogue: Catalogue) -> ToolSchemas:
-    return catalogue.schemas if model.provider.supports_tools else _NO_TOOLS
+def _takes_schema(model: Model, tools: ToolSchemas) -> bool:
+    """Return whether a provider hands the schema of an answer to its vendor; one that does not say so does."""
+    asked: Callable[[str | None, ToolSchemas], bool] | None = getattr(model.provider, "takes_schema", None)
+    return asked is None or asked(model.name, tools)
 
 
 _NO_TOOLS: Final = ToolSchemas()

@@ -1,17 +1,22 @@
-"""Typed answers: the JSON Schema that a model's answer is to fit, and the value in its text. No I/O."""
+"""Typed answers: the JSON Schema that a model's answer is to fit, and the value in its text. No I/O.
+
+Where a vendor takes no schema, the model is offered one more tool, the final one, whose parameters are the answer.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.client.loop.recursive_unions import recursive_union
+from xmcp.client.tools.meta_tools import ANSWER
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -102,6 +107,19 @@ class AnswerType:
         except ValidationError as exc:
             return None, faults or _faults(exc)
 
+    @property
+    def tool(self) -> dict[str, Any]:
+        """The final tool, in the OpenAI format: its call is the answer, where a vendor takes no schema."""
+        return {
+            "type": "function",
+            "function": {
+                "name": ANSWER,
+                "description": "Give your final answer by calling this tool, alone and after all other calls. Write no "
+                "final answer as text.",
+                "parameters": dict(self.schema),
+            },
+        }
+
     def complaint(self, faults: Sequence[str]) -> str:
         """Return what the model is told about an answer with these faults."""
         listed = "\n".join(f"- {fault}" for fault in faults)
@@ -109,6 +127,22 @@ class AnswerType:
             f"Your answer cannot be used:\n{listed}\n"
             f"Answer again: with JSON alone, which fits this JSON Schema: {encode_json(dict(self.schema)).decode()}"
         )
+
+
+def answered_by_tool(completion: Completion) -> Completion:
+    """Return a completion whose final answer is a call of the final tool as one whose answer is a text.
+
+    Beside other calls it is too early: they are made, and the model answers when it has their results.
+    """
+    others = tuple(call for call in completion.tool_calls if call.name != ANSWER)
+    if len(others) == len(completion.tool_calls):
+        return completion
+    # State of the vendor may tell of calls by their places.
+    if others:
+        return replace(completion, tool_calls=others, vendor_state=None)
+    reason = "stop" if completion.finish_reason == "tool_calls" else completion.finish_reason
+    text = completion.tool_calls[-1].arguments
+    return replace(completion, text=text, tool_calls=(), finish_reason=reason, vendor_state=None)
 
 
 _FENCE_BEGINS: Final = re.compile(r"```(?:json)?[ \t\r]*(?=\n)", re.IGNORECASE)

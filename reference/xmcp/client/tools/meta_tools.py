@@ -36,7 +36,10 @@ _TOOLS: Final[dict[str, tuple[str, str, str, str]]] = {
 }
 """Name to parameter, description, description of the parameter, and the answer of a successful call."""
 
-RESERVED: Final = frozenset(_TOOLS)
+ANSWER: Final = "__answer__"
+"""The tool by whose call a model gives a typed answer, where its vendor takes no schema (`loop.typed_answer`)."""
+
+RESERVED: Final = frozenset((*_TOOLS, ANSWER))
 
 
 def selected(option: bool | Collection[str]) -> tuple[str, ...]:

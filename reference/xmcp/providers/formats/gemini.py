@@ -53,7 +53,7 @@ def request_body(
     """
     declared, generation = _declared(tools), _generation(model)
     texts = [text_of(one) for one in messages if one["role"] in _INSTRUCTIONS]
-    if sampler.response_format is not None and tools.tools and 0 < generation < _SCHEMA_BESIDE_TOOLS_FROM:
+    if sampler.response_format is not None and not takes_schema(model, tools):
         told = schema_in_words(sampler.response_format)
         texts.append(f"{told}\nThat is about your last answer, after all calls of functions.")
         sampler = replace(sampler, response_format=None)
@@ -72,6 +72,11 @@ def request_body(
         # Options of the vendor stand together in one member, of which some may be set already.
         body[name] = {**known, **value} if isinstance(known, dict) and isinstance(value, Mapping) else value
     return body
+
+
+def takes_schema(model: str, tools: ToolSchemas) -> bool:
+    """Return whether a model takes the schema of an answer together with these tools."""
+    return not (tools.tools and 0 < _generation(model) < _SCHEMA_BESIDE_TOOLS_FROM)
 
 
 _INSTRUCTIONS: Final = ("system", "developer")

@@ -40,7 +40,16 @@ def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, sa
     if options.temperature is not None:
         # MiniMax refuses what is outside, 0 included.
         options = replace(options, temperature=min(max(options.temperature, LEAST_TEMPERATURE), MOST_TEMPERATURE))
+    if options.response_format is not None and not takes_schema(model):
+        told = chat_completions.schema_in_words(options.response_format)
+        messages = [*messages, {"role": "system", "content": told}]
+        options = replace(options, response_format=None)
     return chat_completions.request_body(model, messages, tools, options, vendor=NAME)
+
+
+def takes_schema(model: str) -> bool:
+    """Return whether a model is held to the schema of an answer; the others leave it unread, without a word."""
+    return model.startswith("MiniMax-Text")
 
 
 _CATEGORIES: Final[dict[int, ErrorCategory]] = {
