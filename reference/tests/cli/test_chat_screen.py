@@ -261,6 +261,13 @@ def test_a_warning_about_a_server_is_said_once_though_each_chat_repeats_it() -> 
     assert drawing.lines == ["! shop cannot be reached", "! cut", "! cut"]
 
 
+def test_a_fault_of_a_server_that_is_known_already_is_not_said_again() -> None:
+    drawing = Drawing()
+    drawing.screen.know("refused")
+    drawing.take(ChatWarning(turn=0, text="shop cannot be reached: refused."))
+    assert drawing.lines == []
+
+
 @pytest.mark.parametrize(
     ("stop_reason", "line"),
     [("max_turns", "! stopped: the model wanted"), ("clarify", "? Which?")],

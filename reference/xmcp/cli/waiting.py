@@ -37,7 +37,7 @@ class Waiting:
     ) -> None:
         self._command = command
         self._quiet = quiet
-        self._status: Status | None = console.status("") if console.is_terminal else None
+        self._status: Status | None = console.status("", spinner="line") if console.is_terminal else None
         self._timer: threading.Timer | None = None
         self._clock = clock
         self._said_at = clock()

@@ -82,7 +82,7 @@ class Screen:
         self._calls: dict[str, _Call] = {}
         self._servers: dict[str, str | None] = {}
         self._known: set[str] = set()
-        """Warnings about servers that were shown."""
+        """What was said about servers."""
         self._waiting_since: float | None = None
         self._thought = ""
         self._next_frame = 0.0
@@ -101,6 +101,10 @@ class Screen:
     def warn(self, words: str) -> None:
         """Print a warning of the program."""
         self.say(words, "", "!", "bold yellow")  # yellow words could not be read on white
+
+    def know(self, fault: str) -> None:
+        """Say nothing of a server's fault that the person knows already."""
+        self._known.add(fault)
 
     def show(self, shown: RenderableType) -> None:
         """Print a renderable that stays."""
@@ -217,9 +221,9 @@ class Screen:
 
     def _warning(self, chunk: Any) -> None:
         if chunk.turn == 0:  # about the servers: each chat repeats it
-            if chunk.text in self._known:
+            if any(known in chunk.text for known in self._known):
                 return
-            self._known.add(chunk.text)
+            self.know(chunk.text)
         self.warn(label(chunk.text, 600))
 
     def _done(self, chunk: Any) -> None:

@@ -98,6 +98,7 @@ class Session:
         for server in self._ai.servers:
             if server.error is not None:
                 self._screen.warn(f"{label(server.label, 100)}: {label(server.error, 400)}")
+                self._screen.know(server.error)
         if self._file is not None:
             self.recall()
 
