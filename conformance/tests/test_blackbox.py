@@ -440,8 +440,8 @@ def test_how_long_a_document_asks_to_wait(text, seconds):
 class _TellsOnlyPlainClients(Negotiated):
     """Names the wrapper of a value in the listing for plain clients only."""
 
-    def catalogue(self, *, declared, handshake):
-        listed = super().catalogue(declared=declared, handshake=handshake)
+    def catalogue(self, *, declared, handshake, apps):
+        listed = super().catalogue(declared=declared, handshake=handshake, apps=apps)
         for tool in listed.tools:
             if declared and tool.output_schema and tool.meta:
                 tool.meta[TOOL_META_KEY].pop("wrapped_in", None)
@@ -480,8 +480,8 @@ class AsideFirst(Negotiated):
 
 
 class WrapperOfOneEra(Negotiated):
-    def catalogue(self, *, declared, handshake):
-        tools = super().catalogue(declared=declared, handshake=handshake).tools
+    def catalogue(self, *, declared, handshake, apps):
+        tools = super().catalogue(declared=declared, handshake=handshake, apps=apps).tools
         for tool in tools if handshake else ():
             for said in (tool.meta or {}).values():
                 said.pop("wrapped_in", None)

@@ -100,7 +100,7 @@ async def test_a_connection_that_ends_in_the_run_with_a_limit_is_not_used_for_th
     monkeypatch.setattr(blackbox, "connect", connect)
     await blackbox.check([InMemoryPeer(Negotiated().server())], Options(eras=("newest",), examples=1), events.append)
     runs.update(event.client for event in events if isinstance(event, RunStarted))
-    assert runs == {"declared": 1, "limited": 1, "plain": 1, "other_version": 1, "no_documents": 1}
+    assert runs == {"declared": 1, "limited": 1, "plain": 1, "other_version": 1, "no_documents": 1, "apps": 1}
     assert len(opened) == (2 if ends else 1)
     plain = [event for event in events if isinstance(event, CallMade) and event.run.endswith("plain client")]
     assert {event.ending for event in plain} >= {"succeeded", "failed"}
