@@ -194,10 +194,10 @@ def test_a_call_is_written_as_it_was_made() -> None:
 
 
 def test_a_call_that_runs_says_how_long_and_how_far_it_is() -> None:
-    progress = ToolProgress(turn=1, call_id="1", tool_name="sales", progress=3.0, total=12.0, text="row 3")
+    row = ToolProgress(turn=1, call_id="1", tool_name="sales", progress=3.0, total=12.0, text="row 3")
     drawing = Drawing().take(requested("sales", {"n": 1}), started("sales", "shop"))
     drawing.clock.now += 12
-    drawing.take(progress)
+    drawing.take(row)
     assert drawing.lines[-1].endswith("sales(n=1)  13 s · 25 % row 3")
     drawing.take(succeeded("sales", "1 row"))
     assert drawing.lines == ["✓ sales(n=1)  0.3 s", "  tells the model: 1 row"]
@@ -328,13 +328,20 @@ def test_a_file_gets_no_escape_sequence_and_nothing_twice() -> None:
 
 
 def test_while_nothing_has_come_it_says_how_long_and_what_the_model_thinks() -> None:
+    def thought(words: str) -> LLMReasoning:
+        return LLMReasoning(turn=1, text=words)
+
     drawing = Drawing()
     drawing.screen.begin()
     drawing.clock.now += 3
-    drawing.take(LLMReasoning(turn=1, text="EMEA has four\n"), LLMReasoning(turn=1, text="products"))
-    assert drawing.lines[-1].endswith("thinking: EMEA has four products  5.0 s")
+    drawing.take(thought("EMEA has four\nproducts"))
+    assert drawing.lines[-1].endswith("thinking: EMEA has four products  4.0 s")
+    drawing.take(LLMRetry(turn=1, attempt=1, wait_ms=0, error=ErrorInfo("UPSTREAM_UNAVAILABLE", "gone")))
+    drawing.clock.now += 3
+    drawing.take(thought("APAC"))
+    assert "thinking: APAC  " in drawing.lines[-1]
     drawing.take(text("Four."), done())
-    assert drawing.lines == ["● Four."]
+    assert drawing.lines[-1] == "● Four."
 
 
 # ---- words ----

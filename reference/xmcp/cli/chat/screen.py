@@ -180,7 +180,7 @@ class Screen:
         self._marked = False
         reason = label(getattr(chunk, "ui_message", "") or chunk.error.message, 400)
         self.warn(f"{reason} The model is asked again in {wait}{again}.")
-        self._waiting_since = self._clock()
+        self._waiting_since, self._thought = self._clock(), ""
 
     def _tool_call(self, chunk: Any) -> None:
         self._finish_text()
