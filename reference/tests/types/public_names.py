@@ -106,6 +106,7 @@ from xmcp.providers import (
 )
 from xmcp.render import STYLE_SHEET, NoChart, View, draw, plan, render, to_html, to_markdown, to_png, to_svg, to_text
 from xmcp.render.notebook import ENVELOPE, ChatCell, bundle_of, bundle_of_result, show_chat
+from xmcp.render.web import MEDIA_TYPE, SCRIPT
 from xmcp.server import UsedXMCP
 from xmcp.storage import (
     Admitted,
@@ -507,6 +508,7 @@ def forms(envelope: DisplayEnvelope) -> list[str]:
     """Draw a display in each form."""
     view: View = plan({"type": "text", "payload": "x"})
     use(draw(view), render(envelope, width=80), bundle_of(envelope)[ENVELOPE])
+    use(SCRIPT.read_bytes(), MEDIA_TYPE.upper())
     try:
         use(to_png({"type": "chart", "payload": {}}, scale=1.0))
     except NoChart:
