@@ -20,12 +20,13 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from xmcp import AIClient, Conversation
 from xmcp.client import SSE_HEADERS
+from xmcp.render.web import MEDIA_TYPE, SCRIPT
 
 HERE = Path(__file__).parent
 SAMPLE = [sys.executable, "-m", "xmcp", "serve", str(HERE.parent / "display_server.py"), "--transport", "stdio"]
@@ -56,7 +57,11 @@ async def client(_: Starlette) -> AsyncIterator[dict[str, Any]]:
 
 
 app = Starlette(
-    routes=[Route("/ask", ask, methods=["POST"]), Mount("/", StaticFiles(directory=HERE / "page", html=True))],
+    routes=[
+        Route("/ask", ask, methods=["POST"]),
+        Route("/xmcp_display.js", lambda _: FileResponse(SCRIPT, media_type=MEDIA_TYPE)),  # the element of the page
+        Mount("/", StaticFiles(directory=HERE / "page", html=True)),
+    ],
     lifespan=client,
     middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
 )

@@ -1,4 +1,6 @@
-// Everything that comes is text for the page: `textContent` and `append`, never `innerHTML`.
+// Everything that comes is text for the page: `textContent` and `append`, never `innerHTML`. Displays go to the element.
+import { showDisplay } from "./xmcp_display.js"
+
 const page = crypto.randomUUID() // the conversation of this page; only it knows the name
 const [chat, form, question, ask, stop] = ["chat", "form", "question", "ask", "stop"].map((id) => document.getElementById(id))
 
@@ -41,21 +43,6 @@ function call(lines, { call_id: id, tool_name: name }, state, text = "") {
   if (text) add(line, "pre", text)
 }
 
-function display({ type, payload, title, alt }) {
-  const rows = payload?.rows ?? payload
-  if (type !== "table" || !Array.isArray(rows)) {
-    return add(chat, "p", alt ?? payload?.message ?? (typeof payload === "string" ? payload : JSON.stringify(payload)))
-  }
-  const columns = (payload.columns ?? Object.keys(rows[0] ?? {})).map((one) => (one.key ? one : { key: one }))
-  const table = add(chat, "table")
-  add(table, "caption", title)
-  for (const { key, title } of columns) add(table.tHead?.rows[0] ?? table.createTHead().insertRow(), "th", title ?? key)
-  for (const row of rows) {
-    const line = add(table, "tr")
-    columns.forEach(({ key }, at) => add(line, "td", (Array.isArray(row) ? row[at] : row[key]) ?? ""))
-  }
-}
-
 async function run(text, signal) {
   const headers = { "Content-Type": "application/json" }
   const body = JSON.stringify({ page, question: text })
@@ -76,7 +63,7 @@ async function run(text, signal) {
     else if (event.type === "tool_progress") call(lines, event, far(event))
     else if (event.type === "tool_result") call(lines, event, "done", event.text)
     else if (event.type === "tool_error") call(lines, event, event.error.message)
-    else if (event.type === "tool_display") display(event.envelope)
+    else if (event.type === "tool_display") showDisplay(chat, event.envelope) // or in the place of one with the same id
     else if (event.type === "failed") add(chat, "p", `The chat cannot go on: ${event.error.message}`)
     if (event.type.startsWith("tool_")) answer = thought = undefined // what the model writes next is a new paragraph
     if (event.type === "done" || event.type === "failed") return

@@ -123,6 +123,7 @@ async def ask(page: browser.Page, question: str) -> None:
 
 
 LAST = "document.querySelector('#chat').lastElementChild?.textContent"
+DISPLAY = "[...document.querySelectorAll('xmcp-display')].at(-1)?.shadowRoot"
 
 
 @pytest.mark.slow
@@ -138,14 +139,14 @@ async def test_the_page_shows_text_as_it_grows_the_tool_at_work_and_its_display_
         await ask(page, "Show me EMEA.")
         await page.until("document.querySelector('#chat p')?.textContent === 'Her'")
         gate.set()
-        await page.until("document.querySelectorAll('#chat tr').length === 4")
+        await page.until(f"{DISPLAY}?.querySelectorAll('tr').length === 4")
         assert await page.value("document.querySelector('summary').textContent") == "sales_table: done"
         assert "May" in await page.value("document.querySelector('details pre').textContent")
-        cells = await page.value("[...document.querySelectorAll('caption, th, td')].map(one => one.textContent)")
+        cells = await page.value(f"[...{DISPLAY}.querySelectorAll('.title, th, td')].map(one => one.textContent)")
         assert cells[:3] == ["Units sold in EMEA", "month", "Units sold"]
         assert cells[-2:] == ["2026-05", "42"]
         await ask(page, "Remind me.")
-        await page.until(f"{LAST} === {json.dumps(MARKUP)}")
+        await page.until(f"{DISPLAY}?.querySelector('.notification .words')?.textContent === {json.dumps(MARKUP)}")
         await ask(page, "Write markup.")
         await page.until(f"{LAST} === {json.dumps(MARKUP)} && document.querySelectorAll('h2').length === 3")
         failed = await page.value("[...document.querySelectorAll('summary')].at(-1).textContent")
@@ -208,3 +209,51 @@ async def test_stop_ends_the_chat_and_the_conversation_goes_on(chat_server: Chat
         assert told == ["Tell me a story.", "It was l", "Go on?"]
         await ask(page, "And then?")
         await page.until(f"{LAST}.startsWith('The chat cannot go on: ')")
+
+
+SMALL_WORDS = "[...document.querySelectorAll('main > *')].map(one => one.shadowRoot ? one.localName : one.textContent)"
+
+
+async def ask_small(page: browser.Page, question: str) -> None:
+    await page.value(f"document.querySelector('input').value = {json.dumps(question)}")
+    await page.value("document.querySelector('button').click()")
+
+
+@pytest.mark.slow
+async def test_the_page_of_forty_lines_shows_text_a_table_and_a_chart(chat_server: ChatServer, url: str) -> None:
+    chat_server.replies = [shows(chat_server, "sales_table", **TABLE), shows(chat_server, "sales_chart", show_user=True)]
+    chat_server.replies += [chat_server.reply.streamed(MARKUP)]
+    files = [EXAMPLES / "web_stream" / "page" / name for name in ("small.html", "small.js")]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 40
+    async with browser.page() as page:
+        await page.show(f"{url}/small.html")
+        await ask_small(page, "Show me EMEA.")
+        await page.until(f"{DISPLAY}?.querySelectorAll('tr').length === 4")
+        await ask_small(page, "And all regions?")
+        await page.until(f"{DISPLAY}?.querySelector('svg[role=img]')")
+        await ask_small(page, "Write markup.")
+        await page.until(f"document.querySelector('main').lastElementChild.textContent === {json.dumps(MARKUP)}")
+        words = await page.value(SMALL_WORDS)
+        assert words[:4] == ["Show me EMEA.", "Here: ", "sales_table has answered", "xmcp-display"]
+        assert words[4:8] == ["And all regions?", "Here: ", "sales_chart has answered", "xmcp-display"]
+        legend = await page.value(f"[...{DISPLAY}.querySelectorAll('.legend li')].map(one => one.textContent)")
+        assert legend == ["APAC", "EMEA"]
+
+
+@pytest.mark.slow
+async def test_the_page_of_forty_lines_shows_how_far_a_tool_is(
+    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("MCP_SERVER", " ".join(mcp_servers.stdio_command("fragile")))
+    chat_server.replies = [shows(chat_server, "count", to=3, seconds=1), chat_server.reply.streamed("Done.")]
+    async with hosted(program(EXAMPLES / "web_stream" / "app.py").app) as url, browser.page() as page:
+        await page.show(f"{url}/small.html")
+        await page.value(
+            "window.seen = []; new MutationObserver(() => seen.push(...[...document.querySelectorAll('main p')]"
+            ".map(one => one.textContent))).observe(document.querySelector('main'), {childList: true, subtree: true})"
+        )
+        await ask_small(page, "Count.")
+        await page.until("document.querySelector('main').lastElementChild?.textContent === 'Done.'")
+        assert {"count is called …", "count is at 3 of 3", "count has answered"} <= set(await page.value("seen"))

@@ -119,6 +119,7 @@ from xmcp.render import (
     to_text,
 )
 from xmcp.render.notebook import ENVELOPE, ChatCell, bundle_of, bundle_of_result, show_chat
+from xmcp.render.web import MEDIA_TYPE, SCRIPT
 from xmcp.server import UsedXMCP
 from xmcp.storage import (
     Admitted,
@@ -525,6 +526,7 @@ def forms(envelope: DisplayEnvelope) -> list[str]:
         framed(envelope, "sales", "shop"),
         bundle_of(envelope)[ENVELOPE],
     )
+    use(SCRIPT.read_bytes(), MEDIA_TYPE.upper())
     try:
         use(to_png({"type": "chart", "payload": {}}, scale=1.0))
     except NoChart:
