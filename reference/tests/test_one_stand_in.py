@@ -33,6 +33,7 @@ ALLOWED = {
     ("reference/tests/unseen_clients_eighteenth/odd.py", "model"): "hands on what another provider streams, by letters",
     ("reference/tests/types/public_names.py", "model"): "only type checkers read it",
     ("reference/tests/types/public_names.py", "server"): "only type checkers read it",
+    ("reference/tests/client/test_progress.py", "server"): "an object of an application, with the parameter itself",
 }
 """A file and what it seems to implement, with the reason why it may."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from support.clock import Clock
 from support.terminal import drawn
 
 from xmcp.chat.events import (
@@ -54,22 +55,12 @@ USAGE = LLMUsage(
 )
 
 
-class Clock:
-    """A time that passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Drawing:
     """A screen, and what stands on it."""
 
     def __init__(self, width: int = 60, *, terminal: bool = True, color: Any = None, height: int = 25) -> None:
         self.page = io.StringIO()
-        self.clock = Clock()
+        self.clock = Clock(100.0)
         self.width, self.height = width, height
         console = Console(
             file=self.page,

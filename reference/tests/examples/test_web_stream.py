@@ -221,7 +221,10 @@ async def ask_small(page: browser.Page, question: str) -> None:
 
 @pytest.mark.slow
 async def test_the_page_of_forty_lines_shows_text_a_table_and_a_chart(chat_server: ChatServer, url: str) -> None:
-    chat_server.replies = [shows(chat_server, "sales_table", **TABLE), shows(chat_server, "sales_chart", show_user=True)]
+    chat_server.replies = [
+        shows(chat_server, "sales_table", **TABLE),
+        shows(chat_server, "sales_chart", show_user=True),
+    ]
     chat_server.replies += [chat_server.reply.streamed(MARKUP)]
     files = [EXAMPLES / "web_stream" / "page" / name for name in ("small.html", "small.js")]
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 40
