@@ -168,7 +168,7 @@ QUESTIONS = {
     "server that needs an Authorization header": ["client"],
     "tool returns 5 MB": ["client"],
     "error retry hint": ["server", "level-1"],
-    "test without an API key": ["quick-start", "conformance", "client"],
+    "test without an API key": ["quick-start", "conformance", "client", "chat"],
     "check my server in CI": ["conformance", "examples"],
 }
 WORDS = ["timeout", "parallel", "cache", "rate limit", "retry", "without FastMCP", "authentication", "headers"]
