@@ -322,31 +322,38 @@ type UsageRecord struct {
 // of an unknown type.
 type ChatEvent struct {
 	// Arguments of a call; null if the model did not write a JSON object.
-	Arguments                                                                                 map[string]interface{} `json:"arguments,omitempty"`
+	Arguments                                                                                   map[string]interface{} `json:"arguments,omitempty"`
 	// How many attempts have failed so far.
-	Attempt                                                                                   *int64                 `json:"attempt,omitempty"`
+	Attempt                                                                                     *int64                 `json:"attempt,omitempty"`
 	// The call the event is about.
-	CallID                                                                                    *string                `json:"call_id,omitempty"`
+	CallID                                                                                      *string                `json:"call_id,omitempty"`
 	// The display to show to the person now.
-	Envelope                                                                                  *DisplayEnvelope       `json:"envelope,omitempty"`
-	Error                                                                                     *ErrorInfo             `json:"error,omitempty"`
-	// The conversation up to the failure, to be passed to the next chat.
-	History                                                                                   []Message              `json:"history,omitempty"`
-	Result                                                                                    *ChatResult            `json:"result,omitempty"`
-	// Depends on the type: the next piece of the model's text, the arguments of a call as the
-	// model wrote them, the text of a result, or a warning.
-	Text                                                                                      *string                `json:"text,omitempty"`
+	Envelope                                                                                    *DisplayEnvelope       `json:"envelope,omitempty"`
+	Error                                                                                       *ErrorInfo             `json:"error,omitempty"`
+	// The conversation up to the failure, to be passed to the next chat; absent where the
+	// reader is not to see it.
+	History                                                                                     []Message              `json:"history,omitempty"`
+	// How far an attempt of the call is, in units of the server's own.
+	Progress                                                                                    *float64               `json:"progress,omitempty"`
+	Result                                                                                      *ChatResult            `json:"result,omitempty"`
+	// Depends on the type: the next piece of the model's text or of its reasoning, the
+	// arguments of a call as the model wrote them, what a server says of its progress, the text
+	// of a result, or a warning.
+	Text                                                                                        *string                `json:"text,omitempty"`
 	// The tool as the model knows it.
-	ToolName                                                                                  *string                `json:"tool_name,omitempty"`
+	ToolName                                                                                    *string                `json:"tool_name,omitempty"`
+	// What `progress` will be at the end, where the server knows it.
+	Total                                                                                       *float64               `json:"total,omitempty"`
 	// Number of the turn, counted from 1; 0 before the first request to the model.
-	Turn                                                                                      int64                  `json:"turn"`
-	// `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`,
-	// `retry`, `warning`, `usage`, `done` or `failed`.
-	Type                                                                                      string                 `json:"type"`
-	Usage                                                                                     *UsageRecord           `json:"usage,omitempty"`
+	Turn                                                                                        int64                  `json:"turn"`
+	// `llm_delta`, `llm_reasoning`, `tool_call`, `tool_started`, `tool_progress`,
+	// `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or
+	// `failed`.
+	Type                                                                                        string                 `json:"type"`
+	Usage                                                                                       *UsageRecord           `json:"usage,omitempty"`
 	// The wait before the next attempt that the client plans, in milliseconds; a wait for a
 	// slot comes on top.
-	WaitMS                                                                                    *int64                 `json:"wait_ms,omitempty"`
+	WaitMS                                                                                      *int64                 `json:"wait_ms,omitempty"`
 }
 
 // The display to show to the person now.
@@ -374,17 +381,17 @@ type DisplayEnvelope struct {
 // The result of a chat.
 type ChatResult struct {
 	// The model's final text; null if there is none.
-	Answer                                                                                *string           `json:"answer"`
+	Answer                                                                                       *string           `json:"answer"`
 	// The first of `displays` that a tool answered with; null if there is none.
-	Display                                                                               *DisplayEnvelope  `json:"display"`
+	Display                                                                                      *DisplayEnvelope  `json:"display"`
 	// All displays of the chat, by turn and, within a turn, in call order.
-	Displays                                                                              []DisplayEnvelope `json:"displays"`
-	// The conversation, to be passed to the next chat.
-	History                                                                               []Message         `json:"history"`
+	Displays                                                                                     []DisplayEnvelope `json:"displays"`
+	// The conversation, to be passed to the next chat; absent where the reader is not to see it.
+	History                                                                                      []Message         `json:"history,omitempty"`
 	// `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or
 	// `empty`.
-	StopReason                                                                            string            `json:"stop_reason"`
-	Usage                                                                                 UsageTotal        `json:"usage"`
+	StopReason                                                                                   string            `json:"stop_reason"`
+	Usage                                                                                        UsageTotal        `json:"usage"`
 }
 
 // What all requests to models in a chat used: the sums of the figures that are known; null
@@ -749,6 +756,9 @@ const ErrorMetaKey = "io.github.xmcp-spec/error"
 
 // Key of `server_populated` in a plain result's `_meta`.
 const PopulatedMetaKey = "io.github.xmcp-spec/server_populated"
+
+// URI of the view for hosts of MCP Apps (section 6.7).
+const ViewUri = "ui://xmcp/display"
 
 // The version of the specification these models are for.
 const Version = "1.0"

@@ -382,15 +382,21 @@ pub struct ChatEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
 
-    /// The conversation up to the failure, to be passed to the next chat.
+    /// The conversation up to the failure, to be passed to the next chat; absent where the
+    /// reader is not to see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Message>>,
+
+    /// How far an attempt of the call is, in units of the server's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<f64>,
 
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ChatResult>,
 
-    /// Depends on the type: the next piece of the model's text, the arguments of a call as the
-    /// model wrote them, the text of a result, or a warning.
+    /// Depends on the type: the next piece of the model's text or of its reasoning, the
+    /// arguments of a call as the model wrote them, what a server says of its progress, the text
+    /// of a result, or a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 
@@ -398,11 +404,16 @@ pub struct ChatEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
 
+    /// What `progress` will be at the end, where the server knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+
     /// Number of the turn, counted from 1; 0 before the first request to the model.
     pub turn: i64,
 
-    /// `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`,
-    /// `retry`, `warning`, `usage`, `done` or `failed`.
+    /// `llm_delta`, `llm_reasoning`, `tool_call`, `tool_started`, `tool_progress`,
+    /// `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or
+    /// `failed`.
     #[serde(rename = "type")]
     pub chat_event_type: String,
 
@@ -475,8 +486,9 @@ pub struct ChatResult {
     /// All displays of the chat, by turn and, within a turn, in call order.
     pub displays: Vec<DisplayEnvelope>,
 
-    /// The conversation, to be passed to the next chat.
-    pub history: Vec<Message>,
+    /// The conversation, to be passed to the next chat; absent where the reader is not to see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<Vec<Message>>,
 
     /// `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or
     /// `empty`.
@@ -696,6 +708,9 @@ pub const ERROR_META_KEY: &str = "io.github.xmcp-spec/error";
 
 /// Key of `server_populated` in a plain result's `_meta`.
 pub const POPULATED_META_KEY: &str = "io.github.xmcp-spec/server_populated";
+
+/// URI of the view for hosts of MCP Apps (section 6.7).
+pub const VIEW_URI: &str = "ui://xmcp/display";
 
 /// The version of the specification these models are for.
 pub const VERSION: &str = "1.0";

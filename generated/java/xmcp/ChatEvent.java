@@ -18,9 +18,11 @@ public class ChatEvent {
     private DisplayEnvelope envelope;
     private ErrorInfo error;
     private List<Message> history;
+    private Double progress;
     private ChatResult result;
     private String text;
     private String toolName;
+    private Double total;
     private long turn;
     private String type;
     private UsageRecord usage;
@@ -64,12 +66,21 @@ public class ChatEvent {
     public void setError(ErrorInfo value) { this.error = value; }
 
     /**
-     * The conversation up to the failure, to be passed to the next chat.
+     * The conversation up to the failure, to be passed to the next chat; absent where the
+     * reader is not to see it.
      */
     @JsonProperty("history")
     public List<Message> getHistory() { return history; }
     @JsonProperty("history")
     public void setHistory(List<Message> value) { this.history = value; }
+
+    /**
+     * How far an attempt of the call is, in units of the server's own.
+     */
+    @JsonProperty("progress")
+    public Double getProgress() { return progress; }
+    @JsonProperty("progress")
+    public void setProgress(Double value) { this.progress = value; }
 
     @JsonProperty("result")
     public ChatResult getResult() { return result; }
@@ -77,8 +88,9 @@ public class ChatEvent {
     public void setResult(ChatResult value) { this.result = value; }
 
     /**
-     * Depends on the type: the next piece of the model's text, the arguments of a call as the
-     * model wrote them, the text of a result, or a warning.
+     * Depends on the type: the next piece of the model's text or of its reasoning, the
+     * arguments of a call as the model wrote them, what a server says of its progress, the text
+     * of a result, or a warning.
      */
     @JsonProperty("text")
     public String getText() { return text; }
@@ -94,6 +106,14 @@ public class ChatEvent {
     public void setToolName(String value) { this.toolName = value; }
 
     /**
+     * What `progress` will be at the end, where the server knows it.
+     */
+    @JsonProperty("total")
+    public Double getTotal() { return total; }
+    @JsonProperty("total")
+    public void setTotal(Double value) { this.total = value; }
+
+    /**
      * Number of the turn, counted from 1; 0 before the first request to the model.
      */
     @JsonProperty("turn")
@@ -102,8 +122,9 @@ public class ChatEvent {
     public void setTurn(long value) { this.turn = value; }
 
     /**
-     * `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`,
-     * `retry`, `warning`, `usage`, `done` or `failed`.
+     * `llm_delta`, `llm_reasoning`, `tool_call`, `tool_started`, `tool_progress`,
+     * `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or
+     * `failed`.
      */
     @JsonProperty("type")
     public String getType() { return type; }

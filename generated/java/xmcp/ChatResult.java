@@ -42,7 +42,7 @@ public class ChatResult {
     public void setDisplays(List<DisplayEnvelope> value) { this.displays = value; }
 
     /**
-     * The conversation, to be passed to the next chat.
+     * The conversation, to be passed to the next chat; absent where the reader is not to see it.
      */
     @JsonProperty("history")
     public List<Message> getHistory() { return history; }

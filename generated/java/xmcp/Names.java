@@ -19,6 +19,8 @@ public final class Names {
     public static final String ERROR_META_KEY = "io.github.xmcp-spec/error";
     /** Key of `server_populated` in a plain result's `_meta`. */
     public static final String POPULATED_META_KEY = "io.github.xmcp-spec/server_populated";
+    /** URI of the view for hosts of MCP Apps (section 6.7). */
+    public static final String VIEW_URI = "ui://xmcp/display";
     /** The version of the specification these models are for. */
     public static final String VERSION = "1.0";
     /** Regular expression of a name with a vendor prefix, whole. */
