@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 import pytest
+from render.web.hostile_envelopes import CASES
 from support.browser import page
 from support.hostile_displays import HOSTILE
 
@@ -21,6 +22,8 @@ from xmcp.render.html import displays
 from xmcp.render.view import content
 
 EXAMPLES = sorted(Path("schemas/examples/valid/display_envelope").glob("*.json"))
+GIANTS = [name for name in CASES if "five megabytes" in name or "00,000" in name or "enormous" in name]
+OF_THE_ELEMENT = {name: case for name, case in CASES.items() if isinstance(case, str)}
 SAFE = {
     *(
         "html",
@@ -103,6 +106,20 @@ def test_nothing_of_a_hostile_display_is_more_than_text(name: str, styles: displ
     assert_inert(html)
     assert words(html).strip()
     assert len(html) < 1_500_000
+
+
+@pytest.mark.parametrize("name", OF_THE_ELEMENT)
+def test_nothing_of_what_the_element_is_tested_with_is_more_than_text(name: str) -> None:
+    html = to_html(json.loads(OF_THE_ELEMENT[name]))
+    assert_inert(html)
+    assert words(html).strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GIANTS)
+def test_what_is_drawn_of_a_giant_is_bounded(name: str) -> None:
+    case = CASES[name]
+    assert len(to_html(json.loads(case if isinstance(case, str) else case()))) < 1_000_000
 
 
 def test_a_whole_page_is_inert_as_well_and_forbids_what_it_does_not_need() -> None:
