@@ -14,7 +14,7 @@ from support.scripted_model import ScriptedModel
 from xmcp import AIClient, Conversation, SamplerConfig, SyncAIClient
 from xmcp.chat import user_input
 from xmcp.chat.user_input import content_of
-from xmcp.client import FilePart, ImagePart, TextPart
+from xmcp.client import FilePart, ImagePart, LLMRetry, TextPart
 from xmcp.providers import (
     DeepSeekProvider,
     GeminiCLIProvider,
@@ -271,6 +271,18 @@ def test_a_file_whose_content_is_elsewhere_is_refused_in_words(written: Callable
     message = {"role": "user", "content": [{"type": "file", "file": file}]}
     with pytest.raises(ProviderError, match=r"whose content is not in the message\. Pass it as a FilePart\."):
         written([message])
+
+
+async def test_a_file_that_one_vendor_does_not_take_is_read_by_the_next_model(chat_server: Any) -> None:
+    provider, other = DeepSeekProvider("k", chat_server.url, model="m"), ScriptedModel("read")
+    async with AIClient([], llm_provider=provider, fallback_models=[(other, None)]) as ai:
+        events = [event async for event in ai.stream_chat(PARTS, [])]
+    await provider.aclose()
+    (retry,) = [event for event in events if isinstance(event, LLMRetry)]
+    assert "takes no files at all" in retry.error.message
+    assert events[-1].result["answer"] == "read"
+    assert list(other.requests[0].messages) == [{"role": "user", "content": CONTENT}]
+    assert chat_server.requests == []
 
 
 async def test_a_provider_says_so_before_anything_is_sent(chat_server: Any) -> None:
