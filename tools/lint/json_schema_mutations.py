@@ -6,6 +6,7 @@ A keyword that this module does not know raises an error, so that no rule is lef
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -117,7 +118,10 @@ _EDITS: Mapping[str, Callable[[Any, _Path], Iterator[_Edit]]] = {
     "enum": _enum,
     "const": lambda value, path: iter((_Edit(path, _REMOVED), _Edit(path, value.upper(), f"is {value.upper()}"))),
     "pattern": lambda value, path: iter(
-        (_Edit(path, _REMOVED), *[_Edit(path, changed, f"is {changed}") for changed in mutated_patterns(value)])
+        (
+            _Edit(path, _REMOVED),
+            *[_Edit(path, changed, f"is {changed}") for changed in mutated_patterns(value) if _is_pattern(changed)],
+        )
     ),
     **dict.fromkeys(
         ("minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "minItems", "maxItems"), _bound
@@ -157,6 +161,15 @@ def edits(schema: Mapping[str, Any], path: _Path = ()) -> Iterator[_Edit]:
             yield from edits(value, here)
     if "properties" in schema and "additionalProperties" not in schema and not {"if", "then"} & set(path):
         yield _Edit((*path, "additionalProperties"), False, "closed")
+
+
+def _is_pattern(text: str) -> bool:
+    """Return whether a text is a regular expression: without its backslash, a range can end before it begins."""
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 @cache
