@@ -265,5 +265,7 @@ async def test_an_exported_notebook_shows_table_and_chart_and_runs_nothing(noteb
         seen = "document.querySelector('.xmcp {}').getBoundingClientRect().height > 50"
         assert await browser.value(seen.format("svg"))
         assert await browser.value(seen.format("table"))
+        # Jupyter's own rules for tables would have it at the right.
+        assert await browser.value("getComputedStyle(document.querySelector('.xmcp td')).textAlign") == "left"
         assert await browser.value("window.ran") is None
         assert not [one for one in browser.requested if "evil.example" in one]

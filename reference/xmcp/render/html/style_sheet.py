@@ -92,13 +92,15 @@ _ELEMENTS: Final = frozenset(
 )
 # What an element cannot say of itself.
 _MORE: Final = """
-.xmcp>:last-child{margin-bottom:0}
-.xmcp svg{display:block;width:100%;max-width:640px;min-width:340px;height:auto}
-.xmcp .metrics{display:flex;flex-wrap:wrap;gap:.6em}.xmcp .metric{margin:0}
-.xmcp tbody tr:nth-child(even){background:rgba(128,128,128,.05)}
-.xmcp .long{max-height:34em}.xmcp .long thead th{position:sticky;top:0;background:Canvas}
-.xmcp .scroll:focus-visible,.xmcp summary:focus-visible{outline:2px solid #3a80c8;outline-offset:2px}
-@media print{.xmcp .long,.xmcp .scroll,.xmcp pre{max-height:none;overflow:visible}.xmcp pre{white-space:pre-wrap}}
+.xmcp.xmcp>:last-child{margin-bottom:0}
+.xmcp.xmcp svg{display:block;width:100%;max-width:640px;min-width:340px;height:auto}
+.xmcp.xmcp .metrics{display:flex;flex-wrap:wrap;gap:.6em}.xmcp.xmcp .metric{margin:0}
+.xmcp.xmcp tbody tr:nth-child(even){background:rgba(128,128,128,.05)}
+.xmcp.xmcp .long{max-height:34em}
+.xmcp.xmcp .long thead th{position:sticky;top:0;background:rgba(128,128,128,.2);backdrop-filter:blur(14px)}
+.xmcp.xmcp .scroll:focus-visible,.xmcp.xmcp summary:focus-visible{outline:2px solid #3a80c8;outline-offset:2px}
+@media print{.xmcp.xmcp .long,.xmcp.xmcp .scroll,.xmcp.xmcp pre{max-height:none;overflow:visible}}
+@media print{.xmcp.xmcp pre{white-space:pre-wrap}}
 """
 _PAGE: Final = """
 :root{color-scheme:light dark}
@@ -111,9 +113,10 @@ def _declared(colors: Mapping[str, str]) -> dict[str, str]:
     return {name: Template(declarations).substitute(colors) for name, declarations in _DECLARATIONS.items()}
 
 
+# The class stands twice, because notebooks have rules of their own for the cells of every table.
 STYLE_SHEET: Final = (
     "".join(
-        f".xmcp{'' if name == 'xmcp' else f' {name}' if name in _ELEMENTS else f' .{name}'}{{{declarations}}}\n"
+        f".xmcp.xmcp{'' if name == 'xmcp' else f' {name}' if name in _ELEMENTS else f' .{name}'}{{{declarations}}}\n"
         for name, declarations in _declared(_ADAPTIVE).items()
     ).strip()
     + _MORE.rstrip()
