@@ -197,7 +197,7 @@ def test_a_misspelt_option_is_named_with_the_one_that_was_meant(kind: Any) -> No
         (lambda: OpenAIProvider(api_kee="k"), "OpenAIProvider has no option 'api_kee'. Did you mean 'api_key'?"),
         (lambda: AnthropicProvider(baseurl="x"), "AnthropicProvider has no option 'baseurl'. Did you mean 'base_url'?"),
         (lambda: GeminiProvider(modle="m"), "GeminiProvider has no option 'modle'. Did you mean 'model'?"),
-        (lambda: MistralProvider(clent=None), "MistralProvider has no option 'clent'. Did you mean 'client'?"),
+        (lambda: MistralProvider(clent=None), "MistralProvider has no option 'clent'. Did you mean 'client' or"),
         (lambda: LocalProvider(support_tools=True), "LocalProvider has no option 'support_tools'. Did you mean 'supp"),
         (lambda: GeminiCLIProvider(timout=1), "GeminiCLIProvider has no option 'timout'. Did you mean 'timeout'?"),
         (lambda: EventStream().sse(type=["done"]), "sse() has no option 'type'. Did you mean 'types'?"),
