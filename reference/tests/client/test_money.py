@@ -473,8 +473,13 @@ class TestTheOption:
         async def price(*_: object) -> float:
             return 1.0
 
-        with pytest.raises(TypeError, match="price must not be async"):
-            AIClient([], llm_provider=ScriptedModel("ok"), price=price)  # type: ignore[arg-type]
+        class Called:
+            async def __call__(self, *_: object) -> float:
+                return 1.0
+
+        for given in (price, Called()):
+            with pytest.raises(TypeError, match="price must not be async"):
+                AIClient([], llm_provider=ScriptedModel("ok"), price=given)  # type: ignore[arg-type]
 
     async def test_a_quota_in_dollars_works_without_any_set_up(self, caplog: pytest.LogCaptureFixture) -> None:
         provider: Any = ScriptedModel(then=[_completion()])

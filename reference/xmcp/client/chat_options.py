@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, TypedDict
@@ -13,7 +12,7 @@ from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import ChatSettings
 from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.typed_answer import answer_type
-from xmcp.client.options import Check, function_of, sampler_config, whole_number
+from xmcp.client.options import Check, function_of, is_async, sampler_config, whole_number
 from xmcp.option_names import refuse_unknown
 from xmcp.providers import LLMProvider
 
@@ -112,7 +111,7 @@ def _text(option: str, value: Any) -> None:
 def _subset(option: str, value: Any) -> None:
     if callable(value) and not isinstance(value, Collection):
         function_of("name")(option, value)
-        if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None)):  # noqa: B004
+        if is_async(value):
             raise TypeError(f"{option} must not be async: its answer would be true for every name.")
         return
     if (

@@ -143,9 +143,14 @@ def function_of(*parameters: str) -> Check:
     return check
 
 
+def is_async(value: Any) -> bool:
+    """Return whether a call of `value` has to be awaited: it is an async function, or an object that is called so."""
+    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004
+
+
 def prices(option: str, value: Any) -> None:
     """Require a function that knows prices, `None`, or the word for the price library."""
-    if inspect.iscoroutinefunction(value):
+    if is_async(value):
         raise TypeError(f"{option} must not be async: what a request costs is known at once.")
     if isinstance(value, str) and value != "library":
         raise ValueError(f"{option} must be 'library', None, or a function of (provider, model, usage), not {value!r}.")
