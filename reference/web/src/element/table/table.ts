@@ -255,13 +255,9 @@ class ShownTable {
     const first = Math.max(0, Math.min(top, length) - ROWS_OUT_OF_SIGHT);
     const last = Math.min(length, top + Math.ceil(height / ROW_HEIGHT) + ROWS_OUT_OF_SIGHT);
     this.#space.style.height = `${(length + 1) * ROW_HEIGHT}px`;
-    // Few steps: what is drawn already reaches beyond what is in sight.
-    const enough =
-      first >= this.#first - 0 &&
-      last <= this.#last &&
-      this.#first >= 0 &&
-      Math.abs(first - this.#first) < ROWS_OUT_OF_SIGHT / 2;
-    if (!enough) this.#show(first, last);
+    // What stands there already reaches beyond what is in sight: it is drawn anew after some steps only.
+    const near = this.#first >= 0 && Math.abs(first - this.#first) < ROWS_OUT_OF_SIGHT / 2;
+    if (!near || last > this.#last) this.#show(first, last);
   }
 
   #show(first: number, last: number): void {
