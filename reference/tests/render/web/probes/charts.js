@@ -21,7 +21,7 @@ export default async function ({ place, frames, chart, width }) {
     point(x)
     tip = root.querySelector(".tip")?.textContent
   }
-  root.querySelector(".plot").dispatchEvent(new PointerEvent("pointerleave"))
+  root.querySelector(".stage").dispatchEvent(new PointerEvent("pointerleave"))
   const gone = root.querySelector(".tip") === null
 
   const saved = {}

@@ -57,7 +57,7 @@ export function drawChart(chart: Chart, drawing: Drawing, view: View, path: stri
     named: (name, value) => (name === null ? quantity(value) : `${name}: ${quantity(value)}`),
     shares: chart.kind === "pie" ? sharesOf(chart, quantity) : [],
   };
-  const place = html("div", { class: "plot" });
+  const place = html("div", { class: "stage" });
   let sketch: Sketch | undefined;
   const resize = (width: number): void => {
     sketch = sketched(shown, Math.max(Math.floor(width), NARROWEST), words);
