@@ -61,6 +61,7 @@ async def test_a_page_uses_the_element(page: DisplayPage) -> None:
     assert seen["german"] == "1.234,5"
     assert seen["levels"] == ["2", "3", "4", "5"]
     assert seen["live"] is True
+    assert "innermost" in seen["deep"]
     assert seen["noticed"] == {"dialogs": [], "violations": [], "errors": []}
 
 
@@ -69,7 +70,7 @@ async def test_a_person_uses_a_long_table(page: DisplayPage) -> None:
     seen = await page.probe("tables")
     assert seen["rows"] < 60
     assert seen["count"] == "1001"
-    assert seen["name"] == ["row 0", "row 1", "row 2"]
+    assert seen["name"] == ["Row 0", "Row 1", "Row 2"]
     assert seen["up"] == ["0.25", "ascending"]
     assert seen["down"] == ["249.75", "descending"]
     assert seen["last"] == "–"
@@ -82,7 +83,7 @@ async def test_a_person_uses_a_long_table(page: DisplayPage) -> None:
         "lines": 13,
         "start": seen["saved"]["start"],
     }
-    assert seen["saved"]["start"].startswith("\ufeffname,n,mixed\r\nrow 99")
+    assert seen["saved"]["start"].startswith("\ufeffname,n,mixed\r\nRow 99")
     assert seen["kept"] == ["11 of 1,000 rows", "mixed▲", "ROW 99"]
     assert seen["none"] == "(no rows)"
     assert seen["printed"] == 1000

@@ -10,6 +10,7 @@ from render.web.hostile_envelopes import CASES
 from support.display_page import DisplayPage, display_page
 
 SLOWEST_MS = 15_000
+MOST_ELEMENTS = 10_000
 
 pytestmark = pytest.mark.slow
 
@@ -29,6 +30,8 @@ def faults(seen: dict[str, Any], url: str) -> list[str]:
         found.append("shows nothing")
     if seen["ran"] is not None or seen["title"] != "Displays" or seen["url"] != url:
         found.append("something of the envelope ran")
+    if seen["elements"] > MOST_ELEMENTS:
+        found.append(f"makes {seen['elements']} elements")
     if seen["invisible"]:
         found.append("control characters are in the text")
     if seen["wider"] > 0:

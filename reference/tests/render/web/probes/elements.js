@@ -94,6 +94,11 @@ export default async function ({ place, frames, showDisplay, noticed }) {
   await live_.done
   seen.live = live_.shadowRoot.querySelector("[role=alert]") !== null
 
+  // Markdown that is nested so deep that the parser drops words is shown as it is written.
+  const deep = made({ type: "markdown", payload: `above\n\n${"> ".repeat(60)}innermost` })
+  await deep.done
+  seen.deep = text(deep)
+
   seen.noticed = structuredClone(noticed)
   return seen
 }

@@ -2,7 +2,7 @@
 const cells = (display, column) => [...display.shadowRoot.querySelectorAll(`tbody tr > :nth-child(${column})`)].map((one) => one.textContent)
 
 export default async function ({ place, frames }) {
-  const rows = Array.from({ length: 1_000 }, (_, i) => [`row ${(i * 389) % 1000}`, i % 10 ? (i * 389) % 1000 / 4 : null, i % 3 ? "odd" : 7])
+  const rows = Array.from({ length: 1_000 }, (_, i) => [`Row ${(i * 389) % 1000}`, i % 10 ? (i * 389) % 1000 / 4 : null, i % 3 ? "odd" : 7])
   const display = document.createElement("xmcp-display")
   place.replaceChildren(display)
   const envelope = { type: "table", title: "Numbers", payload: { columns: ["name", { key: "n", type: "number" }, "mixed"], rows } }
