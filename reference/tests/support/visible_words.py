@@ -25,7 +25,7 @@ from xmcp.render.view.numerals import as_sent, quantity
 from xmcp.render.view.tables import columns_missing, columns_of, rows_missing
 from xmcp.render.view.untrusted import is_blank, label, visible
 
-CONTENTS = content.Content.__args__  # type: ignore[attr-defined]
+CONTENTS = content.Content.__args__
 
 
 def as_json(value: object) -> Any:
