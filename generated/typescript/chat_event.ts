@@ -228,7 +228,9 @@ export interface ToolProgressChatEvent extends ChatEvent {
    * How far an attempt of the call is, in units of the server's own.
    */
   progress: number;
-  text?: string;
+  text?: {
+    [k: string]: unknown;
+  };
   [k: string]: unknown;
 }
 /**
