@@ -228,9 +228,7 @@ export interface ToolProgressChatEvent extends ChatEvent {
    * How far an attempt of the call is, in units of the server's own.
    */
   progress: number;
-  text?: {
-    [k: string]: unknown;
-  };
+  text?: string;
   [k: string]: unknown;
 }
 /**
