@@ -474,7 +474,7 @@ class TestTheOption:
             return 1.0
 
         class Called:
-            async def __call__(self, *_: object) -> float:
+            async def __call__(self, _usage: object, *_: object) -> float:
                 return 1.0
 
         for given in (price, Called()):
