@@ -1,7 +1,7 @@
 """Every check of this repository, by name.
 
-`uv run nox` runs all of them but `bench`, `bindings`, `fastmcp_tests`, `hosts`, `matrix`, `mcp_conformance`, `release`
-and `soak`. In CI (`CI=true`) it runs `soak` too.
+`uv run nox` runs all of them but those that write files (`generate`, `release`, `vectors`, `web_element`) and `bench`,
+`bindings`, `fastmcp_tests`, `hosts`, `matrix`, `mcp_conformance` and `soak`. In CI (`CI=true`) it runs `soak` too.
 
 The sessions use the environment that `uv run` made. It has the package and nox; the session `install`, with which each
 other one begins, adds the rest. Three sessions have an environment of their own: `fastmcp_tests`, because FastMCP's

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.wrong import kill_matrix
 from xmcp_conformance.wrong.expected import Expectations, Expected
 from xmcp_conformance.wrong.kill_matrix import Tried, remembered, reported
 from xmcp_conformance.wrong.registry import server_mutants
-from xmcp_conformance.wrong.servers.conditional import CONDITIONS, Conditional
+from xmcp_conformance.wrong.servers.conditional import CONDITIONS, Conditional, Occasion, WrongAnswers
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 
 FEW = Options(examples=2)
@@ -43,6 +44,43 @@ async def test_a_mutant_whose_condition_never_holds_is_right(right):
 async def test_a_wrong_server_that_once_escaped_is_found(requirement, condition):
     server = Conditional(MUTANTS[requirement](), CONDITIONS[condition])
     assert await reported(server, Options(examples=2, calls=60), direct=True) == (requirement,)
+
+
+@pytest.mark.parametrize(
+    ("found_alone", "found_whole", "runs", "verdict"),
+    [
+        (("XMCP-ERR-020",), (), [True], "killed"),
+        ((), ("XMCP-ERR-020",), [True, False], "killed"),
+        (("XMCP-ERR-021",), ("XMCP-ERR-020", "XMCP-ERR-021"), [True, False], "collateral"),
+    ],
+)
+async def test_what_some_tools_alone_do_not_show_is_judged_by_a_whole_run(
+    monkeypatch, found_alone, found_whole, runs, verdict
+):
+    alone = []
+
+    async def wrong_answers(*_):
+        return {**dict.fromkeys(CONDITIONS, WrongAnswers()), "always": WrongAnswers({1}, {"echo"})}
+
+    async def run(server, options, *, direct):
+        server.differed.add(1)
+        alone.append(options.include == ("echo",))
+        return found_alone if alone[-1] else found_whole
+
+    monkeypatch.setattr(kill_matrix, "_wrong_answers", wrong_answers)
+    monkeypatch.setattr(kill_matrix, "reported", run)
+    tried = await kill_matrix.try_mutant("XMCP-ERR-020", FEW)
+    assert alone == runs
+    assert [one.verdict for one in tried if one.condition == "always"] == [verdict]
+
+
+def test_a_listing_that_is_wrong_is_judged_by_a_whole_run():
+    wrong = WrongAnswers()
+    wrong.add(1, Occasion("text", handshake=False, tool="echo"))
+    assert wrong.tools == {"echo"}
+    wrong.add(2, Occasion("listing", handshake=False, tool="card"))
+    wrong.add(3, Occasion("text", handshake=False, tool="echo"))
+    assert (wrong.answers, wrong.tools) == ({1, 2, 3}, set())
 
 
 def called(server: Conditional, *calls: tuple[str, dict[str, object]], handshake: bool = False) -> list[bool]:
