@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -55,6 +55,7 @@ def test_a_fence_stays_open_until_it_is_closed() -> None:
     assert stream.finished() == ["```python\na = 1\n\n\nb = 2\n\n# c\n```"]
 
 
+@example(["", "# a", "# a", "# a"], 1)
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.integers(1, 9))
 def test_nothing_is_lost_and_each_piece_is_read_as_in_the_whole(lines: list[str], size: int) -> None:
     source = "\n".join(lines)

@@ -34,6 +34,7 @@ class StreamedMarkdown:
             return []
         lines = self.open.split("\n")
         self.open = "\n".join(lines[starts[-1] :])
+        starts[0] = 0  # empty lines before the first block are of it
         return ["\n".join(lines[begin:end]) for begin, end in pairwise(starts)]
 
     def close(self) -> str:
