@@ -41,6 +41,7 @@ _OCCASIONS: Final[dict[str, tuple[str, ...]]] = {
     "the wire `negotiated`, and a client that declares the extension": ("MCP-005", "MCP-015", "MCP-050"),
     "the wire `negotiated`, and a server that can know what a client declared": ("VER-001", "VER-002"),
     "a plain result: the wire `negotiated` or `plain`": ("MCP-020", "MCP-022", "MCP-023", "MCP-024"),
+    "a tool that names a view for MCP Apps": ("MCP-061", "MCP-062", "MCP-063"),
 }
 """What gives occasion to judge sentences, where not every server does; the ids are without `XMCP-`."""
 _NEEDS: Final = {f"XMCP-{name}": words for words, names in _OCCASIONS.items() for name in names}

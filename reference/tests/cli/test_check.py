@@ -80,7 +80,7 @@ def test_a_server_that_negotiates_conforms_over_stdio_and_over_http_with_two_wor
         (transport, era, client)
         for transport in ("stdio", "http")
         for era in ("2026-07-28", "2025-11-25")
-        for client in ("declared", "plain")
+        for client in ("declared", "plain", "apps")
     } | {
         (transport, "2026-07-28", client)
         for transport in ("stdio", "http")

@@ -62,7 +62,7 @@ class StandIn:
         lists = self.behaviour.get("lists")
         return SimpleNamespace(tools=list(await lists(self)) if lists else [], next_cursor=None)
 
-    async def call_tool_mcp(self, tool: str, arguments: dict[str, Any]) -> Any:
+    async def call_tool_mcp(self, tool: str, arguments: dict[str, Any], progress_handler: Any = None) -> Any:
         return await self.behaviour["tools"][tool]()
 
 

@@ -15,6 +15,6 @@ SCRIPT: Final = Path(__file__).with_name("xmcp_display.js")
 """The path of the module: importing it in a page defines the element."""
 
 MEDIA_TYPE: Final = "text/javascript"
-"""A browser runs a module only if it is served as this."""
+"""The media type of the module: a browser runs none that is served as another."""
 
 __all__ = ["MEDIA_TYPE", "SCRIPT"]
