@@ -91,7 +91,7 @@ def test_an_answer_comes_as_markdown_and_what_was_used_stands_below_it(chatting:
         shown = terminal.wait_for(r"1 request · ")
         assert "● You said hello there.\n   • one\n   • two\n  10 tokens in (2 cached), 5 out · 1 request" in shown
         terminal.type("/us\t\r")
-        terminal.wait_for(r"> /usage\n  10 tokens in")
+        terminal.wait_for(r"> /usage\n  10 tokens in.*\n>$")
         terminal.type("\x04")
         assert terminal.end() == 0
         assert SECRET not in terminal.written
