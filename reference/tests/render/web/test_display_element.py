@@ -54,6 +54,7 @@ async def test_a_page_uses_the_element(page: DisplayPage) -> None:
     assert seen["partial"] == [0, 2]
     csv = "\ufeffa,b\r\n1,'=x\r\n"
     assert seen["host"] == ["https://example.com/", ["T.csv", "text/csv", csv]]
+    assert seen["offered"] == [True, False]
     assert seen["event"][:3] == ["xmcp-display", "x-a-b", "alt"]
     assert "unsupported display type" in seen["event"][3]
     assert seen["emptied"] == ["", 0]
