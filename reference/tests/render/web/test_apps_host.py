@@ -274,6 +274,25 @@ async def test_the_style_of_the_host_changes_while_the_view_is_there(host: Host,
 
 
 @pytest.mark.parametrize(
+    ("theme", "variables", "ground"),
+    [
+        ("light", {}, "rgba(0, 0, 0, 0)"),  # the page of the host is seen around the card
+        # Around a dark card, a frame in a page of the other scheme would have a colour of the browser.
+        ("dark", {}, "that of the card"),
+        ("dark", {"--color-background-primary": "light-dark(#faf9f5, #262624)"}, "rgb(38, 38, 36)"),
+    ],
+)
+async def test_no_colour_of_the_browser_is_seen_around_a_card(
+    host: Host, html: str, theme: str, variables: dict[str, str], ground: str
+) -> None:
+    await host.start(html, context={"theme": theme, "styles": {"variables": variables}})
+    await host.show(display({"type": "table", "payload": [{"n": 1}]}), "1")
+    behind = await host.view.value("getComputedStyle(document.documentElement).backgroundColor")
+    card = await host.view.value(f"getComputedStyle({DRAWN}.querySelector('.card')).backgroundColor")
+    assert behind == (card if ground == "that of the card" else ground)
+
+
+@pytest.mark.parametrize(
     ("result", "words"),
     [
         (text("12 orders are open."), "12 orders are open."),
