@@ -151,13 +151,16 @@ test("links, files and the screen are asked for where the host has them, and now
   assert.deepEqual(view.last?.params, { mode: "inline" });
 });
 
-test("a host that never answers is not asked without end", () => {
-  const view = opened(ALL);
-  for (let i = 0; i < 500; i++) view.host.openLink("https://a.example");
-  assert.equal(view.sent.length, 2 + 64);
-  for (const { id } of view.sent.slice(2)) view.hears({ id, error: { code: -32000, message: "no" } });
-  view.host.openLink("https://b.example");
-  assert.deepEqual(view.last?.params, { url: "https://b.example" });
+test("a host that never answers is asked again each time that the person presses", () => {
+  const view = opened(ALL, FULLSCREEN);
+  for (let i = 0; i < 100; i++) {
+    view.host.openLink("https://a.example");
+    view.host.saveFile("a.csv", "text/csv", "a");
+    view.host.toggleFullscreen();
+  }
+  assert.equal(view.sent.length, 2 + 300);
+  view.hears({ id: view.last?.id, result: { mode: "fullscreen" } });
+  assert.equal(view.contexts.at(-1)?.displayMode, "fullscreen");
 });
 
 // -- what the host says of itself ------------------------------------------------------------------------------------

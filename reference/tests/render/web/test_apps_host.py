@@ -96,6 +96,11 @@ class Host:
         assert (await self.page.value(f"host.start({arguments})"))["name"] == "xmcp-display"
         self.view = await self.page.frame("about:srcdoc")
 
+    async def refuse(self, html: str) -> None:
+        """Put the view into its frame, and refuse its handshake."""
+        await self.page.value(f"host.refuse({json.dumps(self._proxy)}, {json.dumps(html)})")
+        self.view = await self.page.frame("about:srcdoc")
+
     async def show(self, result: dict[str, Any], until: str) -> None:
         """Send a result, and wait until the view has a text."""
         await self.page.value(f"host.show({json.dumps(result)})")
@@ -209,6 +214,35 @@ async def test_a_host_that_opens_no_links_gets_no_request_and_the_frame_goes_now
     assert await host.view.value(f"{button('CSV')} === undefined")
 
 
+async def test_after_a_refused_handshake_nothing_is_saved_or_opened_by_the_view(host: Host, html: str) -> None:
+    await host.refuse(html)
+    shown = {"type": "group", "payload": [{"type": "table", "payload": [{"n": 1}]}]}
+    said = {"jsonrpc": "2.0", "method": "ui/notifications/tool-result", "params": display(shown)}
+    await host.page.value(f"host.say({json.dumps(said)})")
+    await host.view.until(f"{TEXT}.includes('1')")
+    assert await host.view.value(f"{button('Copy')} !== undefined")
+    assert await host.view.value(f"{button('CSV')} === undefined")
+    assert await host.view.value(f"{button('screen')} === undefined")
+
+
+async def test_what_the_person_opened_stays_open_whatever_the_host_says_again(host: Host, html: str) -> None:
+    context = {"locale": "de", "theme": "dark", **FULLSCREEN}
+    await host.start(html, context=context)
+    await host.show(display({"type": "json", "payload": {"a": {"b": {"c": {"d": {"e": "innermost"}}}}}}), "a")
+    opened = f"[...{DRAWN}.querySelectorAll('details')].map((one) => one.open)"
+    await host.view.value(f"[...{DRAWN}.querySelectorAll('summary')].at(-1).click()")
+    before = await host.view.value(opened)
+    await host.view.value("window.drawn = 0, addEventListener('xmcp-rendered', () => window.drawn++)")
+    for _ in range(50):
+        await host.page.value(f"host.context({json.dumps(context)})")
+    await host.page.value("host.context({displayMode: 'fullscreen', theme: 'light'})")
+    await host.view.until("document.querySelector('xmcp-display').theme === 'light'")
+    assert [await host.view.value(opened), await host.view.value("window.drawn")] == [before, 0]
+    # What it offers anew has its button.
+    await host.page.value("host.context({availableDisplayModes: []})")
+    await host.view.until(f"{button('screen')} === undefined")
+
+
 async def test_the_host_gives_the_view_the_whole_screen(host: Host, html: str) -> None:
     await host.start(html, context=FULLSCREEN)
     await host.show(display({"type": "table", "payload": [{"n": 1}]}), "1")
@@ -237,6 +271,25 @@ async def test_the_style_of_the_host_changes_while_the_view_is_there(host: Host,
     assert await host.view.value(f"{root}.getPropertyValue('--color-text-primary')") == "rgb(1, 2, 3)"
     assert await host.view.value(f"{root}.getPropertyValue('--color-ring-primary')") == ""
     assert await host.view.value("document.querySelector('xmcp-display').theme") == "dark"
+
+
+@pytest.mark.parametrize(
+    ("theme", "variables", "ground"),
+    [
+        ("light", {}, "rgba(0, 0, 0, 0)"),  # the page of the host is seen around the card
+        # Around a dark card, a frame in a page of the other scheme would have a colour of the browser.
+        ("dark", {}, "that of the card"),
+        ("dark", {"--color-background-primary": "light-dark(#faf9f5, #262624)"}, "rgb(38, 38, 36)"),
+    ],
+)
+async def test_no_colour_of_the_browser_is_seen_around_a_card(
+    host: Host, html: str, theme: str, variables: dict[str, str], ground: str
+) -> None:
+    await host.start(html, context={"theme": theme, "styles": {"variables": variables}})
+    await host.show(display({"type": "table", "payload": [{"n": 1}]}), "1")
+    behind = await host.view.value("getComputedStyle(document.documentElement).backgroundColor")
+    card = await host.view.value(f"getComputedStyle({DRAWN}.querySelector('.card')).backgroundColor")
+    assert behind == (card if ground == "that of the card" else ground)
 
 
 @pytest.mark.parametrize(

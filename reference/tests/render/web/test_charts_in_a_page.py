@@ -20,6 +20,8 @@ async def test_every_chart_says_its_values_in_the_picture_under_the_pointer_and_
                 about = (name, width)
                 assert (about, seen["alt"]) == (about, DISPLAYS[name]["alt"])
                 assert (about, seen["inside"]) == (about, True)
+                assert (about, seen["touching"]) == (about, [])
+                assert (about, min(seen["contrast"]) >= 4.5) == (about, True), seen["contrast"]
                 assert (about, seen["width"] <= width) == (about, True)
                 assert (about, bool(seen["ticks"] or name == "pie")) == (about, True)
                 assert (about, bool(seen["tip"]), seen["gone"]) == (about, True, True)
@@ -50,3 +52,13 @@ async def test_the_words_of_charts_are_those_of_their_data() -> None:
         heat = await page.probe("charts", chart=DISPLAYS["heat"], width=700)
         assert heat["legend"] == ["Calls042"]
         assert len(heat["values"]) == 50
+
+
+async def test_the_value_of_a_bar_below_zero_does_not_lie_on_its_name() -> None:
+    async with display_page() as page:
+        for lowest in (-2, -1.9, -1.5, -0.1):
+            data = {"values": [{"q": "Q1", "n": 4}, {"q": "Q2", "n": lowest}]}
+            encoding = {"x": {"field": "q", "title": "Quarter"}, "y": {"field": "n", "title": "Profit"}}
+            chart = {"type": "chart", "payload": {"mark": "bar", "data": data, "encoding": encoding}}
+            seen = await page.probe("charts", chart=chart, width=400)
+            assert (lowest, seen["values"], seen["touching"]) == (lowest, ["4", f"{lowest:g}"], [])

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from render.test_markdown_links import FOLLOWED
 from render.web.sample_displays import DISPLAYS
 from render.web.test_hostile_envelopes import faults
 from support.display_page import DisplayPage, display_page
@@ -53,6 +54,7 @@ async def test_a_page_uses_the_element(page: DisplayPage) -> None:
     assert seen["partial"] == [0, 2]
     csv = "\ufeffa,b\r\n1,'=x\r\n"
     assert seen["host"] == ["https://example.com/", ["T.csv", "text/csv", csv]]
+    assert seen["offered"] == [True, False]
     assert seen["event"][:3] == ["xmcp-display", "x-a-b", "alt"]
     assert "unsupported display type" in seen["event"][3]
     assert seen["emptied"] == ["", 0]
@@ -63,6 +65,15 @@ async def test_a_page_uses_the_element(page: DisplayPage) -> None:
     assert seen["live"] is True
     assert "innermost" in seen["deep"]
     assert seen["noticed"] == {"dialogs": [], "violations": [], "errors": []}
+
+
+async def test_the_links_of_markdown_are_those_of_the_other_renderers(page: DisplayPage) -> None:
+    await page.open()
+    sources = list(FOLLOWED)
+    seen = await page.probe("links", sources=sources)
+    assert dict(zip(sources, seen["followed"], strict=True)) == FOLLOWED
+    assert seen["nested"] == 0
+    assert seen["words"] == "[image: Build] (a.example)"
 
 
 async def test_a_person_uses_a_long_table(page: DisplayPage) -> None:

@@ -5,7 +5,7 @@ import { isObject } from "./json.ts";
 
 /** The revision of MCP Apps that is spoken here. */
 const PROTOCOL_VERSION = "2026-01-26";
-/** How many requests can be without an answer at the same time; a person cannot click faster than hosts answer. */
+/** Of how many requests the answers are waited for: those of a host that answered none of so many do not come. */
 const MOST_PENDING = 64;
 const METHOD_NOT_FOUND = -32601;
 
@@ -103,10 +103,12 @@ export class HostConnection {
     this.#notify("ui/notifications/size-changed", { width, height });
   }
 
-  #request(method: Request, params: object, answered: (result: unknown) => void = () => undefined): void {
-    if (this.#isClosed || this.#waiting.size >= MOST_PENDING) return;
+  /** Without `answered`, nobody needs the answer. */
+  #request(method: Request, params: object, answered?: (result: unknown) => void): void {
+    if (this.#isClosed) return;
     const id = ++this.#lastId;
-    this.#waiting.set(id, answered);
+    if (this.#waiting.size >= MOST_PENDING) this.#waiting.clear();
+    if (answered) this.#waiting.set(id, answered);
     this.#post({ jsonrpc: "2.0", id, method, params });
   }
 

@@ -14,6 +14,7 @@ class Page implements View {
   readonly #host = new HostConnection((message) => window.parent.postMessage(message, "*"), this);
   readonly #sizes = new ResizeObserver(() => requestAnimationFrame(() => this.#tellSize()));
   #told = "";
+  #offered = "";
 
   open(): void {
     window.addEventListener("message", ({ source, data }) => {
@@ -22,6 +23,7 @@ class Page implements View {
     // Whatever the element makes of a link, this frame goes nowhere (XMCP-MCP-068).
     document.addEventListener("click", (click) => this.#followed(click), { capture: true });
     document.addEventListener("auxclick", (click) => this.#followed(click), { capture: true });
+    this.#display.host = {}; // until this one says what it offers, and for good if it refuses (XMCP-MCP-068)
     document.body.append(this.#display);
     this.#sizes.observe(document.body);
     this.#host.open(XMCP_VERSION);
@@ -44,12 +46,21 @@ class Page implements View {
     }
     if (locale !== "") this.#display.lang = root.lang = locale;
     this.#display.theme = theme;
+    this.#offer();
+  }
+
+  /** Gives the display what the host offers, if that is news: the display is drawn anew, and closes what was opened. */
+  #offer(): void {
+    const { canOpenLinks, canSaveFiles, canFillTheScreen } = this.#host;
+    const offered = `${canOpenLinks} ${canSaveFiles} ${canFillTheScreen}`;
+    if (offered === this.#offered) return;
+    this.#offered = offered;
     this.#display.host = {
-      ...(this.#host.canOpenLinks ? { openLink: (url: string) => this.#host.openLink(url) } : {}),
-      ...(this.#host.canSaveFiles
+      ...(canOpenLinks ? { openLink: (url: string) => this.#host.openLink(url) } : {}),
+      ...(canSaveFiles
         ? { download: (name: string, type: string, text: string) => this.#host.saveFile(name, type, text) }
         : {}),
-      ...(this.#host.canFillTheScreen ? { requestFullscreen: () => this.#host.toggleFullscreen() } : {}),
+      ...(canFillTheScreen ? { requestFullscreen: () => this.#host.toggleFullscreen() } : {}),
     };
   }
 

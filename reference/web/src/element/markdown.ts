@@ -57,7 +57,8 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   const start = first(most, characters);
   room.characters -= start.length;
   const shown = visible(start);
-  const tokens = parser.parse(shown, {});
+  const env = {}; // the addresses of its links, where they stand apart
+  const tokens = parser.parse(shown, env);
   const deepest = tokens.reduce((level, token) => Math.max(level, token.level), 0);
   const written = async (): Promise<Drawn> => ({
     body: html("p", { class: "words", dir: "auto" }, shown),
@@ -65,7 +66,7 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   });
   if (deepest >= MARKDOWN_DEEPEST - 1) return written();
   const writer = new Writer(drawing);
-  await writer.write(tokens);
+  await writer.write(tokens, env);
   if (isBlank(writer.root.textContent ?? "") && !writer.root.querySelector("hr")) return written();
   if (writer.root.childElementCount > BLOCKS_OUT_OF_SIGHT) writer.root.classList.add("long");
   const notices =
@@ -88,8 +89,7 @@ class Writer {
     return this.#elements >= this.#most;
   }
 
-  async write(tokens: readonly Token[]): Promise<void> {
-    const env = {};
+  async write(tokens: readonly Token[], env: Record<string, unknown>): Promise<void> {
     for (const token of tokens) {
       if (this.full) return;
       if (token.type === "inline") {
@@ -167,34 +167,30 @@ class Writer {
       else if (type === "softbreak") this.#at.append("\n");
       else if (type === "hardbreak") this.#at.append(html("br"));
       else if (type === "code_inline") this.#at.append(html("code", {}, visible(token.content)));
-      else if (type === "image") this.#at.append(this.#image(token));
+      else if (type === "image") this.#at.append(this.#image(token, open.length > 0));
       else if (type === "link_open") {
         const element = this.#open(html("span"));
         open.push({ token, element });
       } else if (type === "link_close") {
         const begun = open.pop();
         this.#close();
-        if (begun) this.#link(begun.element, `${begun.token.attrGet("href") ?? ""}`);
+        if (begun && open.length === 0) this.#link(begun.element, `${begun.token.attrGet("href") ?? ""}`);
       } else if (nesting === 1 && INLINE.has(tag)) this.#open(html(tag as "em"));
       else if (nesting === -1 && INLINE.has(tag)) this.#close();
     }
     this.#at = bottom;
   }
 
-  /** Puts a link, or the words alone, in place of the span that the words of a link were written into. */
+  /** Puts a link, or the words alone, in place of the span that the words of an outermost link were written into. */
   #link(words: HTMLElement, address: string): void {
     words.replaceWith(...linked([...words.childNodes], words.textContent ?? "", link(address), this.drawing.partial));
   }
 
-  #image(token: Token): HTMLElement {
+  /** Returns the words of a picture; in a link they are no link, because that leads to one place. */
+  #image(token: Token, inLink: boolean): HTMLElement {
     const words = visible(token.content) || "no description";
     const address = link(`${token.attrGet("src") ?? ""}`);
-    return html(
-      "span",
-      { class: "picture" },
-      "[image: ",
-      ...linked([words], words, address, this.drawing.partial),
-      "]",
-    );
+    const drawn = inLink ? [words] : linked([words], words, address, this.drawing.partial);
+    return html("span", { class: "picture" }, "[image: ", ...drawn, "]");
   }
 }

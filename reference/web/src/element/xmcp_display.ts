@@ -80,13 +80,14 @@ export class XmcpDisplay extends HTMLElement {
     this.#request();
   }
 
-  /** What the page does in place of the element where the element itself is not allowed to. */
+  /** What the page does in place of the element where the element itself is not allowed to. Setting it draws anew. */
   get host(): Host | undefined {
     return this.#host;
   }
 
   set host(host: Host | undefined) {
     this.#host = host;
+    this.#again();
   }
 
   get theme(): "light" | "dark" | "auto" {
@@ -121,7 +122,11 @@ export class XmcpDisplay extends HTMLElement {
     window.removeEventListener("afterprint", this.#afterPrint);
   }
 
-  attributeChangedCallback(): void {
+  attributeChangedCallback(_name: string, before: string | null, after: string | null): void {
+    if (before !== after) this.#again();
+  }
+
+  #again(): void {
     if (this.#envelope !== undefined) this.#request();
   }
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from markdown_it.token import Token
 
-from xmcp.render.markup import Markup, element, joined
+from xmcp.render.markup import Markup, element, joined, text
 from xmcp.render.view.links import host_of, link
-from xmcp.render.view.markdown import loses_words, parse
+from xmcp.render.view.markdown import loses_words, parse, picture_words
 from xmcp.render.view.untrusted import visible
 from xmcp.render.view.wording import NO_LINK
 
@@ -110,5 +110,5 @@ def linked(uri: str, words: Markup) -> Markup:
 
 
 def _image(token: Token) -> Markup:
-    words = joined([f"[image: {token.content or 'no description'}]"])
+    words = text(picture_words(token))
     return linked(str(token.attrs["src"]), words) if token.attrs["src"] else words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markdown_it.tree import SyntaxTreeNode
 
 from xmcp.render.markdown.writing import below, code_span, escaped, fenced, grid, heading, linked, paragraphs, quoted
-from xmcp.render.view.markdown import loses_words, parse
+from xmcp.render.view.markdown import loses_words, parse, picture_words
 from xmcp.render.view.untrusted import visible
 
 
@@ -92,6 +92,6 @@ def _inline(node: SyntaxTreeNode, line_break: str, *, in_table: bool) -> str:
         case "link":
             return linked(str(node.attrs["href"]), inside())
         case "image":
-            return linked(str(node.attrs["src"]), escaped(f"[image: {node.content or 'no description'}]"))
+            return linked(str(node.attrs["src"]), escaped(picture_words(node)))
         case _:
             return inside()

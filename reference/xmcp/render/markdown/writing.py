@@ -80,7 +80,7 @@ def linked(uri: str, words: str) -> str:
     address = link(uri)
     if address is None:
         return f"{words} {NO_LINK}".strip()
-    target = f"<{address.replace('<', '%3C').replace('>', '%3E')}>"
+    target = f"<{address}>"
     is_address = words in {escaped(one) for one in (address, address.removeprefix("mailto:"))}
     return target if is_address or not words else f"{words} ({target})"
 

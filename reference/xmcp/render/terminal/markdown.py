@@ -103,6 +103,7 @@ def _with_targets(tokens: Sequence[Token]) -> Iterator[Token]:
             token.attrs["href"] = ""  # otherwise rich would make a hidden link of the words
             words = ""
         elif token.type in ("text", "code_inline"):
+            token.content = visible(token.content)  # it may have been written as `&#x202e;`
             words += token.content
         yield token
         if token.type == "link_close" and open_links:

@@ -13,10 +13,12 @@ from typing import Final
 from xmcp.render.view.untrusted import BIDI, BLANK, HIDDEN, JOINERS, Ranges, class_of
 
 UNFIT: Final[Ranges] = (
-    *((0x00, 0x20), (0x5C, 0x5C), (0x7F, 0xA0), (0xD800, 0xF8FF), (0xFFFE, 0xFFFF), (0xF0000, 0x10FFFF)),
+    *((0x00, 0x20), (0x3C, 0x3C), (0x3E, 0x3E), (0x5C, 0x5C), (0x7F, 0xA0), (0xD800, 0xF8FF), (0xF0000, 0x10FFFF)),
     *(*BIDI, *JOINERS, *HIDDEN, *BLANK),
+    *((0x2400, 0x2421), (0xFFFD, 0xFFFF)),
 )
-"""What no link contains: white space, controls, backslashes, invisible and private characters, lone surrogates."""
+"""What no link contains: white space, controls, backslashes, `<`, `>`, invisible and private characters, lone
+surrogates, and the signs that `visible` writes for them: with those, the address would be one that nobody wrote."""
 LONGEST_HOST: Final = 253
 
 _UNFIT: Final = re.compile(class_of(UNFIT))

@@ -38,6 +38,24 @@ async function start(proxy, html, capabilities, hostContext) {
   return bridge.getAppVersion();
 }
 
+/** Puts the view into a frame as `start` does, and refuses its handshake. */
+async function refuse(proxy, html) {
+  document.body.append(frame);
+  const refused = new Promise((resolve) => {
+    window.addEventListener("message", ({ source, data: { id, method } }) => {
+      const say = (message) => source.postMessage({ jsonrpc: "2.0", ...message }, "*");
+      if (method === "ui/notifications/sandbox-proxy-ready") {
+        say({ method: "ui/notifications/sandbox-resource-ready", params: { html, sandbox: "allow-scripts" } });
+      } else if (method === "ui/initialize") {
+        say({ id, error: { code: -32602, message: "this host speaks another version" } });
+        resolve();
+      }
+    });
+  });
+  frame.src = proxy;
+  await refused;
+}
+
 async function show(result) {
   await bridge.sendToolInput({ arguments: { show_user: true } });
   await bridge.sendToolResult(result);
@@ -45,6 +63,7 @@ async function show(result) {
 
 window.host = {
   start,
+  refuse,
   show,
   wire,
   links,

@@ -1,4 +1,32 @@
 // What a person gets of a chart beside its picture.
+const channels = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number)
+const luminance = (colour) => {
+  const [red, green, blue] = colour.map((one) => (one / 255 <= 0.04045 ? one / 255 / 12.92 : ((one / 255 + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+// The least contrast (WCAG) of a value that stands in a mark, each in the light and the dark theme.
+function leastContrast(root) {
+  return ["light", "dark"].map((theme) => {
+    root.host.setAttribute("theme", theme)
+    const ground = channels(getComputedStyle(root.querySelector(".card")).backgroundColor)
+    const contrasts = [...root.querySelectorAll(".heat .value, .value.inside")].map((value) => {
+      const { left, top, width, height } = value.getBoundingClientRect()
+      const [x, y] = [left + width / 2, top + height / 2]
+      const below = [...root.querySelectorAll(".mark")].find((one) => {
+        const box = one.getBoundingClientRect()
+        return box.left <= x && x <= box.right && box.top <= y && y <= box.bottom
+      })
+      const { fill, fillOpacity } = getComputedStyle(below)
+      const mark = channels(fill).map((one, at) => one * fillOpacity + ground[at] * (1 - fillOpacity))
+      const [dark, bright] = [luminance(mark), luminance(channels(getComputedStyle(value).fill))].sort((a, b) => a - b)
+      return (bright + 0.05) / (dark + 0.05)
+    })
+    root.host.removeAttribute("theme")
+    return Math.min(21, ...contrasts)
+  })
+}
+
 export default async function ({ place, frames, chart, width }) {
   const display = document.createElement("xmcp-display")
   place.replaceChildren(display)
@@ -14,6 +42,13 @@ export default async function ({ place, frames, chart, width }) {
     const { left, right } = one.getBoundingClientRect()
     return left >= box.left - 8 && right <= box.right + 8
   })
+  const texts = (selector) => [...picture.querySelectorAll(selector)].map((one) => [one.textContent, one.getBoundingClientRect()])
+  const touching = texts(".value").flatMap(([words, one]) =>
+    texts(".tick").flatMap(([tick, other]) => {
+      const apart = other.left > one.right || other.right < one.left || other.top > one.bottom - 1 || other.bottom < one.top + 1
+      return apart ? [] : [`${words} on ${tick}`]
+    }),
+  )
   // From left to right, until something is under the pointer.
   const point = (x) => picture.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + box.height / 2, bubbles: true }))
   let tip = null
@@ -39,6 +74,8 @@ export default async function ({ place, frames, chart, width }) {
     alt: picture.getAttribute("aria-label"),
     width: Math.round(box.width),
     inside,
+    touching,
+    contrast: leastContrast(root),
     ticks: words(".tick"),
     values: words(".value"),
     legend: words(".legend li, .scale"),

@@ -61,7 +61,12 @@ export default async function ({ place, frames, showDisplay, noticed }) {
   await hosted.done
   hosted.shadowRoot.querySelector("a").click()
   hosted.shadowRoot.querySelector('[aria-label="Download CSV"]').click()
+  const buttons = () => [...hosted.shadowRoot.querySelectorAll("button")].map((button) => button.ariaLabel)
   seen.host = told
+  seen.offered = [buttons().includes("Download CSV")]
+  hosted.host = {}
+  await hosted.done
+  seen.offered.push(buttons().includes("Download CSV"))
 
   // The event says what was drawn.
   const events = []

@@ -70,8 +70,11 @@ function upright({ bars, drawn, ticks, names, words, width }: Layout): Sketch {
   const left = frame.leftMargin(names);
   const top = bars.valueTitle ? 34 : 18;
   const box = { left, right: width - 2, top, bottom: top + HEIGHT - 40 };
-  const height = box.bottom + (bars.categoryTitle ? 42 : 24);
   const y = frame.scale(ticks[0] ?? 0, ticks.at(-1) ?? 1, box.bottom, box.top);
+  // The names of the categories stand below the values of the bars that reach down to them.
+  const lowest = drawn.reduce((most, { to }) => Math.max(most, to < 0 ? y(to) + 16 : 0), box.bottom);
+  const foot = { ...box, bottom: lowest };
+  const height = lowest + (bars.categoryTitle ? 42 : 24);
   const band = (box.right - box.left) / bars.categories.length;
   const centre = (category: number): number => box.left + band * (category + 0.5);
   const beside = bars.grouped ? Math.max(bars.series.length, 1) : 1;
@@ -99,7 +102,7 @@ function upright({ bars, drawn, ticks, names, words, width }: Layout): Sketch {
     (name, at) => [centre(at), frame.shortened(name, Math.max(band * 2, 60))] as const,
   );
   const kept = frame.spaced(places.map(([x, name]) => [x, name]));
-  const categories = places.flatMap(([x, name], at) => (kept.has(at) ? [frame.below(box, x, name)] : []));
+  const categories = places.flatMap(([x, name], at) => (kept.has(at) ? [frame.below(foot, x, name)] : []));
   const lines = bars.lines.map((series, at) => {
     const points = series.values.flatMap((value, category) =>
       value === null ? [] : [[centre(category), y(value)] as const],
@@ -107,7 +110,7 @@ function upright({ bars, drawn, ticks, names, words, width }: Layout): Sketch {
     return polyline(points, bars.series.length + at);
   });
   const rules = bars.rules.flatMap((rule) => ruleAcross(box, y(rule.value), rule.label));
-  const titles = frame.axisTitles(box, bars.valueTitle, bars.categoryTitle);
+  const titles = frame.axisTitles(foot, bars.valueTitle, bars.categoryTitle);
   const grid = frame.leftAxis(box, y, ticks, names);
   return {
     picture: frame.picture(

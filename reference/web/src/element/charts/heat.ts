@@ -34,7 +34,7 @@ export function drawHeat(heat: Heat, width: number, words: ChartWords): Sketch {
       });
       const label = words.quantity(value);
       if (frame.textWidth(label) > cell - 6) return [mark];
-      const tone = opacity > 0.82 ? "value inside" : opacity > 0.62 ? "value between" : "value";
+      const tone = opacity > 0.89 ? "value inside" : opacity > 0.65 ? "value between" : "value";
       return [
         mark,
         frame.text(left + cell / 2, above + CELL_HEIGHT / 2 + 4, label, { "text-anchor": "middle", class: tone }),

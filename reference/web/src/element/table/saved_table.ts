@@ -1,8 +1,12 @@
 // A table as text for other programs: the values as they were sent, without the reader's conventions.
 import type { Table } from "../../view/content.ts";
 
-/** A spreadsheet takes a text that begins with one of these for a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Where a text has what a spreadsheet takes for a formula, and not for a number. Some split a file at `;` or tabs, and then
+ * see no quotes inside a line: so each of these, and each line break, may begin a cell.
+ */
+const FORMULA =
+  /(^|[;\t\r\n])(?![ "]*[+-]?[\d.,]+(?:e[+-]?\d+)?[ %"]*(?:$|[;\t\r\n]))(?=[ "]*[=+\-@])/gi;
 
 type Rows = Iterable<readonly unknown[]>;
 
@@ -24,7 +28,7 @@ function lines(table: Table, rows: Rows, cell: (value: unknown) => string, betwe
 
 function comma(value: unknown): string {
   const words = plain(value);
-  return /[",\r\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
+  return /[",;\t\r\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
 }
 
 function tab(value: unknown): string {
@@ -33,6 +37,6 @@ function tab(value: unknown): string {
 
 function plain(value: unknown): string {
   if (value === null || value === undefined) return "";
-  if (typeof value === "string") return FORMULA.test(value) ? `'${value}` : value;
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value === "number") return String(value);
+  return (typeof value === "object" ? JSON.stringify(value) : String(value)).replace(FORMULA, "$1'");
 }
