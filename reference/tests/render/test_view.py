@@ -75,3 +75,29 @@ def test_an_address_in_markdown_that_may_not_be_followed_is_empty_and_can_be_com
     link, image = (token for token in inline.children if token.type in ("link_open", "image"))
     assert (link.attrs["href"], written_target(link)) == ("", "javascript:x")
     assert image.attrs["src"] == "https://example.com/b"
+
+
+def table_of_empty_cells(columns: int, rows: int) -> str:
+    return "|a" * columns + "|\n" + "|-" * columns + "|\n" + "|\n" * rows
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "\n".join([table_of_empty_cells(180, 364)] * 4),
+        "> " + table_of_empty_cells(180, 364).replace("\n", "\n> "),
+        table_of_empty_cells(100, 3) + "|-|\n" * 3000,
+        "# a\n\n" + table_of_empty_cells(2, 9000) + "\n# b",
+    ],
+)
+def test_the_cells_of_tables_in_markdown_are_bounded_and_the_rest_stands_as_written(source: str) -> None:
+    *tokens, last = parse(source)
+    assert 8_000 <= len([token for token in tokens if token.type in ("th_open", "td_open")]) <= 10_000
+    assert last.type == "fence"
+    assert source.endswith(last.content)
+    assert len(last.content) > 1_000
+
+
+def test_markdown_with_a_table_of_ordinary_size_is_drawn_as_a_whole() -> None:
+    tokens = parse("| a | b |\n|---|---|\n" + "| x | y |\n" * 1000 + "\n" + "a\n---\n" * 10_000)
+    assert [token for token in tokens if token.type == "fence"] == []

@@ -25,6 +25,8 @@ IMAGE_SIDE: Final = 16_384
 
 CHARACTERS: Final = 200_000
 """Characters of a text, of Markdown, of source text or of JSON."""
+MARKDOWN_CELLS: Final = 10_000
+"""Cells of the tables of one Markdown text, with those that a short row leaves out."""
 TABLE_COLUMNS: Final = 64
 CELL: Final = 2_000
 """Characters."""

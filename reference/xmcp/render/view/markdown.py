@@ -6,6 +6,7 @@ or `mailto` link, else the empty string. The address as the author wrote it is `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -13,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from xmcp.render.view.languages import language_of
+from xmcp.render.view.limits import MARKDOWN_CELLS
 from xmcp.render.view.links import link
 
 DEEPEST: Final = 20
@@ -20,15 +22,43 @@ DEEPEST: Final = 20
 _PARSER: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
 # Every address becomes a token, because `_check_addresses` replaces the unsafe ones.
 _PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
+_BELOW_HEADS: Final = re.compile(r"[ \t>]*[-:|][-:| \t]*")
 _ADDRESSES: Final = {"link_open": "href", "image": "src"}
 _WRITTEN: Final = "xmcp_written_target"
 
 
 def parse(source: str) -> list[Token]:
-    """Return the tokens of `source`, with safe addresses and only known languages of code."""
-    tokens = _PARSER.parse(source)
+    """Return the tokens of `source`, with safe addresses and only known languages of code.
+
+    From the line on at which the tables of the text have more than `MARKDOWN_CELLS` cells, it is a block of code: the
+    parser makes a cell of each column in every row, even of a row of one letter.
+    """
+    drawn = _drawn_length(source)
+    tokens = _PARSER.parse(source[:drawn])
     _check_addresses(tokens)
+    if drawn < len(source):
+        tokens.append(Token("fence", "code", 0, info="text", content=source[drawn:]))
     return tokens
+
+
+def _drawn_length(source: str) -> int:
+    """Return how many characters of `source` have tables of at most `MARKDOWN_CELLS` cells.
+
+    Every line up to an empty one counts as a row below the line of dashes, also where it is none.
+    """
+    at = cells = columns = 0
+    before = ""
+    for line in source.split("\n"):
+        if not line.strip(" \t>"):
+            columns = 0
+        elif "|" in before and _BELOW_HEADS.fullmatch(line):
+            columns = max(columns, len(re.findall("-+", line)))
+        cells += columns
+        if cells > MARKDOWN_CELLS:
+            break
+        at += len(line) + 1
+        before = line
+    return min(at, len(source))
 
 
 def loses_words(tokens: Sequence[Token]) -> bool:
