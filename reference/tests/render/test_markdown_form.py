@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from support.growth import is_linear
 from support.hostile_displays import HOSTILE
 
 from xmcp.render import to_markdown
@@ -126,6 +127,16 @@ def test_markdown_keeps_its_structure_and_writes_out_its_links() -> None:
 def test_markdown_shows_raw_html_as_text_and_loads_no_picture() -> None:
     shown = written("markdown", "<b>raw</b> ![pic](https://example.com/p.png) [x](javascript:y)")
     assert words(shown) == "<b>raw</b> [image: pic] (https://example.com/p.png) x (link not shown)"
+
+
+def test_a_line_feed_written_as_an_entity_is_a_space_and_begins_no_block() -> None:
+    shown = written("markdown", "a&#10;&#10;# b &#x2028;- c ![d&#10;\ne](https://example.com)")
+    assert [token.type for token in tokens(shown) if token.type.endswith("_open")] == ["paragraph_open", "link_open"]
+    assert words(shown).startswith("a # b - c [image: d&#10; e]")
+
+
+def test_white_space_costs_no_more_than_its_length() -> None:
+    assert is_linear(lambda times: lambda: escaped("a" + "\n" * 4000 * times + "b"))
 
 
 def test_a_code_span_in_a_table_keeps_its_bar() -> None:
