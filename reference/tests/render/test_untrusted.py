@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from xmcp.render import render, to_text
+from xmcp.render import render, to_html, to_markdown, to_text
 from xmcp.render.view.links import host_of, link
 from xmcp.render.view.untrusted import label, revealed, visible
 
@@ -68,6 +69,16 @@ def test_bidi_controls_in_a_title_are_revealed(kind: str) -> None:
 @pytest.mark.parametrize(("kind", "payload"), [("text", "a\u202eb\u2066c"), ("table", [{"x": "a\u202eb\u2066c"}])])
 def test_bidi_controls_that_would_reorder_the_screen_are_revealed_anywhere(kind: str, payload: Any) -> None:
     assert "a<U+202E>b<U+2066>c" in to_text({"type": kind, "payload": payload})
+
+
+@pytest.mark.parametrize("draws", [to_text, to_html, to_markdown])
+def test_bidi_controls_that_markdown_writes_as_entities_are_revealed(draws: Callable[[Any], str]) -> None:
+    source = (
+        "a &#x202E;evil [b &#8294;](https://example.com) ![c &#x202E;](https://example.com)\n\n`d &#x202E;`\n\n# e&#27;"
+    )
+    drawn = draws({"type": "markdown", "payload": source})
+    assert not set("\u202e\u2066\x1b") & set(drawn)
+    assert "U+202E" in drawn
 
 
 def test_invisible_characters_in_a_notification_are_revealed() -> None:

@@ -109,6 +109,7 @@ def _with_targets(tokens: Sequence[Token]) -> Iterator[Token]:
             token.attrs["href"] = ""  # otherwise rich would make a hidden link of the words
             words = ""
         elif token.type in ("text", "code_inline"):
+            token.content = visible(token.content)  # the parser has put characters in the place of entities
             words += token.content
         yield token
         if token.type == "link_close" and open_links:
