@@ -93,7 +93,17 @@ def test_there_is_a_drawer_for_every_kind_of_content() -> None:
             "a\\*b",
             "| a |\n|---|",
         ),
-        *("https://example.com", "<https://example.com>", "a  \nb", "C #", "```\nx\n```", "~~~", "[a]: b", "$x$"),
+        *(
+            "https://example.com",
+            "<https://example.com>",
+            "a  \nb",
+            "C #",
+            "```\nx\n```",
+            "~~~",
+            "[a]: b",
+            "$x$",
+            "www.a.example b@c.example",
+        ),
     ],
 )
 def test_text_stands_as_written(text: str) -> None:
@@ -106,6 +116,13 @@ def test_text_stands_as_written(text: str) -> None:
     }
     assert words(written("table", [{"k": text}])) == f"k {' '.join(text.split())}"
     assert words(written("text", "x", title=text)) == f"{' '.join(text.split())} x"
+
+
+def test_nothing_that_gfm_makes_a_link_of_stands_in_a_text_as_it_is() -> None:
+    assert escaped("www.evil.example/pay") == "www\\.evil.example/pay"
+    assert escaped("(WWW.evil.example) awww. ww.a") == "(WWW\\.evil.example) awww\\. ww.a"
+    assert escaped("boss@evil.example") == "boss\\@evil.example"
+    assert escaped("https://evil.example") == "https\\://evil.example"
 
 
 def test_numbers_and_plain_words_are_not_escaped() -> None:
