@@ -77,6 +77,7 @@ def test_both_views_make_text_safe_alike(web: WebView, strings: list[str]) -> No
 
 def test_both_views_know_every_character_alike(web: WebView) -> None:
     strings = [chr(code) + "x" for code in range(0x30000) if not 0xD800 <= code < 0xE000]
+    strings += [chr(plane + code) for plane in range(0x30000, 0x110000, 0x10000) for code in (0xFFFD, 0xFFFE, 0xFFFF)]
     strings += [chr(code) for code in (*range(0x250), *range(0x2000, 0x3200), *range(0xE0000, 0xE1010))]
     assert web.ask(strings=strings) == [[visible(s), revealed(s), label(s, 20), is_blank(s)] for s in strings]
 

@@ -14,8 +14,8 @@ from xmcp.render.view.links import link
 from xmcp.render.view.untrusted import visible
 from xmcp.render.view.wording import NO_LINK
 
-# `$` begins a formula on some platforms. `://`, `www.` and `@` make a link of the text around them in GFM; of an address
-# for mail, GitHub makes one whatever stands before its `@`.
+# `$` begins a formula on some platforms. `://`, `www.` and `@` make a link of the text around them in GFM; GitHub makes
+# one of an address for mail whatever stands before its `@`.
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]<>&|~$@]|:(?=//)|(?<=[Ww]{3})\.")
 # What begins a heading, a list or a line below a heading, at the start of a line.
 _AT_START: Final = re.compile(r"^([^\S\n]*)([#+=-](?=[\s#=-]|$)|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
