@@ -107,8 +107,8 @@ export interface Bars {
 /**
  * A chart of lines, areas and points.
  *
- * `xLabels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values begins
- * at zero if `fromZero`.
+ * `xLabels` are named positions on the x axis; they are seconds since 1970 if it is `temporal`. Areas stand on top of each
+ * other if `stacked`. The axis of values begins at zero if `fromZero`.
  */
 export interface Plot {
   readonly kind: "plot";
@@ -119,6 +119,7 @@ export interface Plot {
   readonly fromZero: boolean;
   readonly stacked: boolean;
   readonly rules: readonly Rule[];
+  readonly temporal: boolean;
 }
 
 /** A circle cut into slices, in drawing order; a ring if `hole`. No value is negative and their sum is not zero. */

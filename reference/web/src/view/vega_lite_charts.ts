@@ -360,6 +360,7 @@ function plotOf(units: readonly Unit[], rules: readonly Rule[]): Plot {
     fromZero: layers.some((layer) => layer.y.fromZero),
     stacked: area !== null && isChannel(area.color) && area.y.stack !== null && area.y.stack !== false,
     rules,
+    temporal: x.kind === "temporal",
   };
 }
 

@@ -126,8 +126,8 @@ class Series:
 class Plot:
     """A chart of lines, areas and points.
 
-    `x_labels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values
-    begins at zero if `from_zero`.
+    `x_labels` are named positions on the x axis, which are seconds since 1970 if it is `temporal`. Areas stand on top of
+    each other if `stacked`. The axis of values begins at zero if `from_zero`.
     """
 
     series: tuple[Series, ...]
@@ -137,6 +137,7 @@ class Plot:
     from_zero: bool = True
     stacked: bool = False
     rules: tuple[Rule, ...] = ()
+    temporal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,6 +338,7 @@ def _plot(units: Sequence[_Unit], rules: tuple[Rule, ...]) -> content.Plot:
         from_zero=any(layer.y.from_zero for layer in layers),
         stacked=len(areas) == 1 and isinstance(areas[0].color, _Channel) and areas[0].y.stack not in (None, False),
         rules=rules,
+        temporal=x.kind == "temporal",
     )
 
 
