@@ -117,6 +117,15 @@ def test_bars_beyond_the_screen_are_counted() -> None:
 # ---- lines, areas, points ----
 
 
+def test_a_rule_on_an_axis_of_time_has_the_clock_in_which_its_moment_is_written() -> None:
+    rows = [{"t": f"2024-05-0{day}T12:00:00+02:00", "n": day} for day in (1, 2, 3)]
+    rule = {"mark": "rule", "encoding": {"x": {"datum": "2024-05-02T00:00:00+02:00", "title": "release"}}}
+    line = {"mark": "line", "encoding": {"x": {"field": "t", "type": "temporal"}, "y": {"field": "n"}}}
+    envelope = {"type": "chart", "payload": {"data": {"values": rows}, "layer": [line, rule]}}
+    assert "rule: release 2024-05-02\n" in to_text(envelope)
+    assert plot(envelope).rules[0].value == seconds_of("2024-05-01T22:00Z")
+
+
 @pytest.mark.parametrize(
     ("value", "name"),
     [

@@ -122,7 +122,7 @@ def _chart(chart: content.Chart) -> Iterator[str]:
         yield from map(as_sent, (axis.low, axis.high))
         yield from (name for _, name in places)
         yield from map(series_label, chart.series)
-        yield from (rule_label(rule, rule.axis == "x" and bool(chart.x_labels)) for rule in chart.rules)
+        yield from map(rule_label, chart.rules)
         yield "points" if is_scatter(chart) else "lines"
     elif isinstance(chart, content.Pie):
         yield from shares_of(chart)

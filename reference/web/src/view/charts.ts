@@ -7,7 +7,6 @@
 
 import type { Bars, Chart, Pie, Plot, Rule, Series, Table } from "./content.ts";
 import { english, range, tenths, ticks, total, type Quantity } from "./numerals.ts";
-import { nameOf } from "./timestamps.ts";
 import { label } from "./untrusted.ts";
 
 const TICKS = 5;
@@ -85,10 +84,9 @@ export function seriesLabel(series: Series, quantity: Quantity = english): strin
   return [label(series.name ?? "", 40), last].filter(Boolean).join(" ");
 }
 
-/** Return the words of a rule: what it marks and its value. `time` says that the value is one, in seconds. */
-export function ruleLabel(rule: Rule, time = false, quantity: Quantity = english): string {
-  const value = time ? nameOf(null, rule.value) : quantity(rule.value);
-  return [label(rule.label ?? "", 40), value].filter(Boolean).join(" ");
+/** Return the words of a rule: what it marks and its value. */
+export function ruleLabel(rule: Rule, quantity: Quantity = english): string {
+  return [label(rule.label ?? "", 40), rule.moment ?? quantity(rule.value)].filter(Boolean).join(" ");
 }
 
 /** Return the numbers of a chart as a table, for everyone who cannot see it. */

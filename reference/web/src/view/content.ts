@@ -78,11 +78,15 @@ export interface CategorySeries {
   readonly values: readonly (number | null)[];
 }
 
-/** A straight line across a chart at `value` of its axis; `label` is what it marks. */
+/**
+ * A straight line across a chart at `value` of its axis; `label` is what it marks, and `moment` the name of its value on a
+ * temporal axis.
+ */
 export interface Rule {
   readonly axis: "x" | "y";
   readonly value: number;
   readonly label: string | null;
+  readonly moment: string | null;
 }
 
 /**

@@ -437,17 +437,26 @@ function rulesOf(unit: Unit, chart: Unit): Rule[] {
   });
   const axis = own[0];
   if (!axis || own.length > 1) throw new CannotShow("a rule needs one place, on x or on y");
-  const placed = axis === "x" && channelOf(chart, "x").kind === "temporal" ? secondsOf : numberOf;
+  const temporal = axis === "x" && channelOf(chart, "x").kind === "temporal";
+  const placeOf = temporal ? secondsOf : numberOf;
   const encoding = part<JsonObject>(unit.encoding, axis)!;
   const datum = part(encoding, "datum");
   const channel = datum === undefined ? channelOf(unit, axis) : null;
   const written = channel ? unit.rows.map((row) => member(row, channel.field)) : [datum];
-  let places = written.map(placed).filter((place) => place !== null);
-  if (channel?.aggregate === "count") places = [unit.rows.length];
-  else if (channel?.aggregate && places.length) places = [COMBINED[channel.aggregate]!(places)];
+  let places: [number, unknown][] = [];
+  for (const value of written) {
+    const place = placeOf(value);
+    if (place !== null) places.push([place, value]);
+  }
+  if (channel?.aggregate === "count") places = [[unit.rows.length, null]];
+  else if (channel?.aggregate && places.length) {
+    places = [[COMBINED[channel.aggregate]!(places.map(([place]) => place)), null]];
+  }
   if (!places.length) throw new CannotShow("a rule needs a number or a time");
   const label = channel?.aggregate ? channel.title || null : (part<string | null>(encoding, "title") ?? null);
-  return Array.from(new Set(places), (value) => ({ axis, value, label }));
+  return Array.from(new Map(places), ([value, by]) => {
+    return { axis, value, label, moment: temporal ? nameOf(by, value) : null };
+  });
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

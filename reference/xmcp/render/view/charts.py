@@ -11,7 +11,6 @@ from typing import Final
 
 from xmcp.render.view import content
 from xmcp.render.view.numerals import quantity, tenths, ticks, total
-from xmcp.render.view.timestamps import name_of
 from xmcp.render.view.untrusted import label
 
 MAX_BARS: Final = 60
@@ -125,9 +124,9 @@ def series_label(series: content.Series) -> str:
     return " ".join(filter(None, (label(series.name or "", 40), last)))
 
 
-def rule_label(rule: content.Rule, time: bool = False) -> str:
-    """Return the words of a rule: what it marks and its value. `time` says that the value is one, in seconds."""
-    value = name_of(None, rule.value) if time else quantity(rule.value)
+def rule_label(rule: content.Rule) -> str:
+    """Return the words of a rule: what it marks and its value."""
+    value = quantity(rule.value) if rule.moment is None else rule.moment
     return " ".join(filter(None, (label(rule.label or "", 40), value)))
 
 

@@ -87,11 +87,15 @@ class CategorySeries:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A straight line across a chart at `value` of its axis; `label` is what it marks."""
+    """A straight line across a chart at `value` of its axis.
+
+    `label` is what it marks, and `moment` the name of its value on a temporal axis.
+    """
 
     axis: Literal["x", "y"]
     value: float
     label: str | None = None
+    moment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,8 @@ class Series:
 class Plot:
     """A chart of lines, areas and points.
 
-    `x_labels` are named positions on the x axis, which are seconds since 1970 if it is `temporal`. Areas stand on top of
-    each other if `stacked`. The axis of values begins at zero if `from_zero`.
+    `x_labels` are named positions on the x axis, which are seconds since 1970 if it is `temporal`. Areas stand on top
+    of each other if `stacked`. The axis of values begins at zero if `from_zero`.
     """
 
     series: tuple[Series, ...]

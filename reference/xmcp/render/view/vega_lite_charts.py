@@ -398,7 +398,8 @@ def _rules(unit: _Unit, chart: _Unit) -> list[Rule]:
     if len(own) != 1:
         raise CannotShow("a rule needs one place, on x or on y")
     axis: Literal["x", "y"] = "x" if own[0] == "x" else "y"
-    place_of = seconds_of if axis == "x" and _channel(chart, "x").kind == "temporal" else _number
+    temporal = axis == "x" and _channel(chart, "x").kind == "temporal"
+    place_of = seconds_of if temporal else _number
     encoding = unit.encoding[axis]
     label, channel = encoding.get("title"), None
     if "datum" in encoding:
@@ -406,15 +407,15 @@ def _rules(unit: _Unit, chart: _Unit) -> list[Rule]:
     else:
         channel = _channel(unit, axis)
         written = [row.get(channel.field) for row in unit.rows]
-    places = [place for value in written if (place := place_of(value)) is not None]
+    places = [(place, value) for value in written if (place := place_of(value)) is not None]
     if channel and channel.aggregate == "count":
-        places = [float(len(unit.rows))]
+        places = [(float(len(unit.rows)), None)]
     elif channel and channel.aggregate and places:
-        places = [float(_COMBINED[channel.aggregate](places))]
+        places = [(float(_COMBINED[channel.aggregate]([place for place, _ in places])), None)]
     if not places:
         raise CannotShow("a rule needs a number or a time")
     label = channel.title or None if channel and channel.aggregate else label
-    return [Rule(axis, place, label) for place in dict.fromkeys(places)]
+    return [Rule(axis, at, label, name_of(value, at) if temporal else None) for at, value in dict(places).items()]
 
 
 def _pie(unit: _Unit) -> content.Pie:
