@@ -117,6 +117,17 @@ def test_bars_beyond_the_screen_are_counted() -> None:
 # ---- lines, areas, points ----
 
 
+def test_bars_over_moments_are_in_their_order_under_their_names() -> None:
+    time = {"x": {"field": "t", "type": "temporal"}, "y": {"field": "n", "type": "quantitative"}}
+    days = [1714694400000, "2024-05-02T12:00:00+14:00", "2024-05-02T00:00:00Z", 1714521600000, "soon"]
+    drawn = bars(chart([{"t": day, "n": 1} for day in days], **time))
+    assert drawn.categories == ("2024-05-01", "2024-05-02 12:00", "2024-05-02", "2024-05-03", "soon")
+    assert bars(chart([{"t": 1706745600000, "n": 1}, {"t": 1704067200000, "n": 2}], **time)).categories == (
+        "2024-01",
+        "2024-02",
+    )
+
+
 def test_a_rule_on_an_axis_of_time_has_the_clock_in_which_its_moment_is_written() -> None:
     rows = [{"t": f"2024-05-0{day}T12:00:00+02:00", "n": day} for day in (1, 2, 3)]
     rule = {"mark": "rule", "encoding": {"x": {"datum": "2024-05-02T00:00:00+02:00", "title": "release"}}}
