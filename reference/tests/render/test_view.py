@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -44,6 +45,23 @@ def test_the_rows_of_a_table_are_bounded_and_counted() -> None:
     table = read("table", [{"n": i} for i in range(1000)])
     assert len(columns_of(table)[0].cells) == 200
     assert rows_missing(table) == "first 200 of 1,000 rows shown"
+
+
+def test_a_table_costs_no_more_than_its_rows_have_cells_and_those_that_are_shown() -> None:
+    tracemalloc.start()
+    try:
+        table = read("table", {"columns": [f"c{n}" for n in range(64)], "rows": [{}] * 20_000})
+        assert len(columns_of(table)[63].cells) == 200
+        assert rows_missing(table) == "first 200 of 20,000 rows shown"
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_column_is_one_of_numbers_by_its_first_thousand_rows() -> None:
+    rows = [{"n": 1}] * 1000 + [{"n": "x"}]
+    assert [read("table", some).columns[0].align for some in (rows, rows[1:])] == ["right", "left"]
+    assert not columns_of(read("table", rows), 1001)[0].numeric
 
 
 def test_the_bars_of_a_chart_are_bounded_and_name_their_category_once() -> None:

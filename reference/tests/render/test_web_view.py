@@ -82,6 +82,12 @@ def test_both_views_name_the_moments_of_a_chart_alike(web: WebView, mark: str, m
     assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
 
 
+@pytest.mark.parametrize("numbers", [999, 1000])
+def test_both_views_align_a_long_column_alike(web: WebView, numbers: int) -> None:
+    envelope = as_every_reader_gets_it({"type": "table", "payload": [{"n": 1}] * numbers + [{"n": "x"}]})
+    assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(number_of_json | st.integers(-4000, 4000).map(lambda n: n / 32), max_size=50))
 def test_both_views_write_numbers_alike(web: WebView, numbers: list[float]) -> None:

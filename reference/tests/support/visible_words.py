@@ -5,7 +5,7 @@ So the view layers of Python and TypeScript can be compared without a terminal a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -33,7 +33,8 @@ def as_json(value: object) -> Any:
     if is_dataclass(value):
         kind = {"kind": type(value).__name__.lower()} if type(value) in CONTENTS else {}
         return kind | {_camel(one.name): as_json(getattr(value, one.name)) for one in fields(value)}
-    return [as_json(item) for item in value] if isinstance(value, tuple) else value
+    is_array = isinstance(value, Sequence) and not isinstance(value, (str, list))
+    return [as_json(item) for item in value] if is_array else value
 
 
 def _camel(name: str) -> str:

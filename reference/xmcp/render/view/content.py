@@ -6,6 +6,7 @@ are unchanged; the functions of untrusted.py, wording.py, tables.py and charts.p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -70,7 +71,7 @@ class Table:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: Sequence[tuple[object, ...]]
     caption: str | None = None
     total_rows: int | None = None
     truncated: bool = False

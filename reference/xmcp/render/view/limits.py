@@ -28,6 +28,8 @@ CHARACTERS: Final = 200_000
 MARKDOWN_CELLS: Final = 10_000
 """Cells of the tables of one Markdown text, with those that a short row leaves out."""
 TABLE_COLUMNS: Final = 64
+TABLE_ROWS_ALIGNED: Final = 1_000
+"""Rows by which a column is found to be one of numbers."""
 CELL: Final = 2_000
 """Characters."""
 ITEMS: Final = 500
