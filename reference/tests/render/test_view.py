@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from xmcp.render.view import content, plan, wording
-from xmcp.render.view.charts import Bar, bars_of, x_axis, y_ticks
+from xmcp.render.view.charts import Bar, bars_of, chart_table, x_axis, y_ticks
 from xmcp.render.view.markdown import parse, written_target
 from xmcp.render.view.tables import ColumnView, columns_of, rows_missing
 
@@ -69,6 +69,15 @@ def test_the_bars_of_a_chart_are_bounded_and_name_their_category_once() -> None:
     shown, left_out = bars_of(content.Bars(tuple("abcdefghij" * 4), series, "c", "v"))
     assert shown[:3] == [Bar("a", "s", 0, 1.0), Bar("b", "s", 0, 1.0), Bar("", "t", 1, 2.0)]
     assert (len(shown), left_out) == (60, 19)
+
+
+def test_the_table_of_a_plot_has_every_point_also_where_several_have_one_place() -> None:
+    series = (
+        content.Series("a", ((1.0, 5.0), (1.0, 6.0), (2.0, 7.0)), "point"),
+        content.Series("b", ((1.0, 8.0), (3.0, 9.0), (3.0, 9.0)), "point"),
+    )
+    rows = chart_table(content.Plot(series, (), "x", "y")).rows
+    assert rows == ((1, 5, 8), (1, 6, None), (2, 7, None), (3, None, 9), (3, None, 9))
 
 
 def test_the_axes_of_a_plot_have_round_ticks() -> None:

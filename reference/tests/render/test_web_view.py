@@ -82,6 +82,14 @@ def test_both_views_name_the_moments_of_a_chart_alike(web: WebView, mark: str, m
     assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
 
 
+def test_both_views_have_every_point_in_the_table_of_a_plot(web: WebView) -> None:
+    rows = [{"x": x, "y": y, "s": s} for x, y, s in ((1, 5, "a"), (1, 6, "a"), (2, 7, "a"), (1, 8, "b"), (1, 6, "a"))]
+    encoding = {name: {"field": name} for name in "xy"} | {"color": {"field": "s"}}
+    payload = {"mark": "point", "data": {"values": rows}, "encoding": encoding}
+    envelope = as_every_reader_gets_it({"type": "chart", "payload": payload})
+    assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
+
+
 @pytest.mark.parametrize("numbers", [999, 1000])
 def test_both_views_align_a_long_column_alike(web: WebView, numbers: int) -> None:
     envelope = as_every_reader_gets_it({"type": "table", "payload": [{"n": 1}] * numbers + [{"n": "x"}]})

@@ -102,18 +102,23 @@ export function chartTable(chart: Chart): Table {
     }
     case "plot": {
       const names = new Map(chart.xLabels);
-      const rows = new Map<number, (number | null)[]>();
+      const places = new Map<number, (number | null)[][]>();
       chart.series.forEach((one, nth) => {
+        const used = new Map<number, number>(); // of the rows of each place
         for (const [x, y] of one.points) {
-          const row = rows.get(x) ?? chart.series.map(() => null);
-          row[nth] = y;
-          rows.set(x, row);
+          const rows = places.get(x) ?? [];
+          const at = used.get(x) ?? 0;
+          (rows[at] ??= chart.series.map(() => null))[nth] = y;
+          used.set(x, at + 1);
+          places.set(x, rows);
         }
       });
       return table(
         chart.xTitle,
         chart.series.map((one) => one.name || chart.yTitle),
-        [...rows].sort(([a], [b]) => a - b).map(([x, values]) => [names.get(x) ?? x, ...values]),
+        [...places]
+          .sort(([a], [b]) => a - b)
+          .flatMap(([x, rows]) => rows.map((values) => [names.get(x) ?? x, ...values])),
       );
     }
     case "pie": {

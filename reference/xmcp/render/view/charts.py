@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from xmcp.render.view import content
@@ -141,14 +142,16 @@ def chart_table(chart: content.Chart) -> content.Table:
         )
     if isinstance(chart, content.Plot):
         names = dict(chart.x_labels)
-        rows: dict[float, list[float | None]] = {}
+        places: dict[float, list[list[float]]] = {}
         for nth, one in enumerate(chart.series):
             for x, y in one.points:
-                rows.setdefault(x, [None] * len(chart.series))[nth] = y
+                places.setdefault(x, [[] for _ in chart.series])[nth].append(y)
+        # A place has as many rows as its series with the most points there.
+        rows = [(x, values) for x, columns in sorted(places.items()) for values in zip_longest(*columns)]
         return _table(
             chart.x_title,
             [one.name or chart.y_title for one in chart.series],
-            [(names.get(x, x), *values) for x, values in sorted(rows.items())],
+            [(names.get(x, x), *values) for x, values in rows],
         )
     if isinstance(chart, content.Pie):
         shares = shares_of(chart)
