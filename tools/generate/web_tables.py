@@ -56,7 +56,7 @@ def _tables() -> Iterator[tuple[str, Any, str, str]]:
     """Yield name, value, TypeScript type (empty: the narrowest) and description of each table."""
     names = (name for name in vars(limits) if name.isupper() and name != "ENVELOPE_RULES")
     yield "LIMITS", {name: getattr(limits, name) for name in names}, "", "How much is read and drawn: limits.py."
-    classes = {name: getattr(untrusted, name) for name in ("BIDI", "JOINERS", "HIDDEN", "BLANK")}
+    classes = {name: getattr(untrusted, name) for name in ("NONCHARACTERS", "BIDI", "JOINERS", "HIDDEN", "BLANK")}
     classes["UNFIT"] = links.UNFIT
     for name, ranges in classes.items():
         yield name, character_class(ranges), "", f"Characters, as the inside of a class with the flag `u`: {name}."

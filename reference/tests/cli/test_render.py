@@ -116,6 +116,18 @@ def test_the_answer_of_an_address_is_drawn(render: Command) -> None:
 # ---- forms ----
 
 
+def test_a_list_of_any_length_is_written_as_it_is_drawn(render: Command) -> None:
+    many = [{"type": "text", "payload": f"text {n} of *all*", "title": f"T{n}"} for n in range(50)]
+    source = put("a.json", json.dumps(many))
+    assert render(source)[1].count("of *all*") == 50
+    code, page, _ = render(source, "--html", "-")
+    assert code == 0
+    assert page.count('<p class="plain">text') == page.count("</h1>") == 50
+    code, markdown, _ = render(source, "--markdown", "-")
+    assert code == 0
+    assert markdown.count("of \\*all\\*\n") == markdown.count("### T") == 50
+
+
 def test_each_form_is_written_and_nothing_is_drawn_then(render: Command) -> None:
     source = put("a.json", json.dumps({**CHART, "title": "Orders"}))
     paths = [f"{argument}" for form in ("html", "markdown", "svg", "png") for argument in (f"--{form}", f"out.{form}")]

@@ -18,6 +18,7 @@ from xmcp.render import plan, render, to_text
 from xmcp.render.terminal.plot import spread, x_labels
 from xmcp.render.view.content import Bars, CategorySeries, Plot
 from xmcp.render.view.numerals import ticks
+from xmcp.render.view.timestamps import name_of, seconds_of
 
 SALES = [{"product": "Atlas", "n": 60}, {"product": "Beacon", "n": 30}, {"product": "Comet", "n": 7.5}]
 BARS = {"x": {"field": "product", "type": "nominal"}, "y": {"field": "n", "type": "quantitative", "title": "Revenue"}}
@@ -114,6 +115,43 @@ def test_bars_beyond_the_screen_are_counted() -> None:
 
 
 # ---- lines, areas, points ----
+
+
+def test_bars_over_moments_are_in_their_order_under_their_names() -> None:
+    time = {"x": {"field": "t", "type": "temporal"}, "y": {"field": "n", "type": "quantitative"}}
+    days = [1714694400000, "2024-05-02T12:00:00+14:00", "2024-05-02T00:00:00Z", 1714521600000, "soon"]
+    drawn = bars(chart([{"t": day, "n": 1} for day in days], **time))
+    assert drawn.categories == ("2024-05-01", "2024-05-02 12:00", "2024-05-02", "2024-05-03", "soon")
+    assert bars(chart([{"t": 1706745600000, "n": 1}, {"t": 1704067200000, "n": 2}], **time)).categories == (
+        "2024-01",
+        "2024-02",
+    )
+
+
+def test_a_rule_on_an_axis_of_time_has_the_clock_in_which_its_moment_is_written() -> None:
+    rows = [{"t": f"2024-05-0{day}T12:00:00+02:00", "n": day} for day in (1, 2, 3)]
+    rule = {"mark": "rule", "encoding": {"x": {"datum": "2024-05-02T00:00:00+02:00", "title": "release"}}}
+    line = {"mark": "line", "encoding": {"x": {"field": "t", "type": "temporal"}, "y": {"field": "n"}}}
+    envelope = {"type": "chart", "payload": {"data": {"values": rows}, "layer": [line, rule]}}
+    assert "rule: release 2024-05-02\n" in to_text(envelope)
+    assert plot(envelope).rules[0].value == seconds_of("2024-05-01T22:00Z")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        *(("2026", "2026"), ("2026-05", "2026-05"), ("2026-05-01", "2026-05-01"), ("2026-05-01T00:00Z", "2026-05-01")),
+        *(("2026-05-01 10:00:00+02:00", "2026-05-01 10:00"), ("2026-05-01T10:00:07", "2026-05-01 10:00:07")),
+        *(("2026-05-01T00:00:00.120Z", "2026-05-01 00:00:00.12"), ("2026-05-01T10:00:00,0004", "2026-05-01 10:00")),
+        *((1_777_629_600_000, "2026-05-01 10:00"), (1_777_629_600_001, "2026-05-01 10:00:00.001"), (-1, None)),
+        *((253_402_300_799_999.9, "253,402,300,800"), (1e17, "100,000,000,000,000")),
+    ],
+)
+def test_a_moment_is_named_as_exactly_as_it_is_written(value: str | float, name: str | None) -> None:
+    seconds = seconds_of(value)
+    assert seconds is not None
+    assert name_of(value, seconds) == (name or "1969-12-31 23:59:59.999")
+
 
 LINES = {"x": {"field": "m", "type": "temporal"}, "y": {"field": "n", "type": "quantitative", "title": "Revenue"}}
 MONTHS = [{"m": f"2026-0{i}-01", "n": 100 * i, "region": r} for r in ("EMEA", "APAC") for i in range(1, 7)]

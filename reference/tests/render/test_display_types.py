@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
+from support.growth import is_linear
 
-from xmcp.render import plan, to_text
+from xmcp.render import plan, render, to_text
 from xmcp_models.display_envelope import DisplayEnvelope
 
 
@@ -155,6 +157,50 @@ def test_code_keeps_its_indentation_and_names_its_file() -> None:
         "  def f():",
         "      return 1",
     ]
+
+
+def colours_of(kind: str, payload: Any) -> int:
+    """Return how many changes of colour a terminal gets."""
+    console = Console(width=80, force_terminal=True, color_system="standard", legacy_windows=False, no_color=False)
+    with console.capture() as capture:
+        console.print(render({"type": kind, "payload": payload}))
+    return capture.get().count("\x1b[3")
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "most"),
+    [
+        *(("python", "x = 'y'\n", 20_000), ("json", "[1]\n", 20_000), ("javascript", "x = 'y';\n", 2_000)),
+        *(("html", "<a href='b'>\n", 2_000), ("csharp", "x = 'y';\n", 0), ("brainfuck", "x\n", 0)),
+    ],
+)
+def test_code_is_coloured_up_to_the_length_that_its_lexer_reads_at_once(language: str, words: str, most: int) -> None:
+    fits = words * (most // len(words) or 1)
+    for shown_so in (
+        lambda code: colours_of("code", {"code": code, "language": language}),
+        lambda code: colours_of("markdown", f"```{language}\n{code}```"),
+    ):
+        assert bool(shown_so(fits)) == bool(most)
+        assert shown_so(fits + words * 2) == 0
+
+
+def test_the_code_that_one_markdown_text_colours_is_bounded() -> None:
+    fence = "```python\n" + "x = 'y'\n" * 1000 + "```\n\n"
+    assert 0 < colours_of("markdown", fence * 2) == colours_of("markdown", fence * 4)
+
+
+@pytest.mark.parametrize(
+    ("language", "piece"),
+    [
+        *(("csharp", "a \n"), ("java", "a b "), ("go", '"\\'), ("html", "&"), ("ini", " :"), ("xml", "&")),
+        *(("javascript", "'\\"), ("typescript", "a?"), ("css", "'\\"), ("yaml", "*"), ("python", "@@"), ("c", "{")),
+    ],
+)
+def test_colouring_costs_no_more_than_the_length_of_the_code(language: str, piece: str) -> None:
+    def drawn(times: int) -> Any:
+        return lambda: shown("markdown", f"```{language}\n{piece * (1500 * times // len(piece))}\n```")
+
+    assert is_linear(drawn)
 
 
 def test_json_is_indented() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from support.growth import is_linear
 from support.hostile_displays import HOSTILE
 
 from xmcp.render import to_markdown
@@ -92,7 +93,17 @@ def test_there_is_a_drawer_for_every_kind_of_content() -> None:
             "a\\*b",
             "| a |\n|---|",
         ),
-        *("https://example.com", "<https://example.com>", "a  \nb", "C #", "```\nx\n```", "~~~", "[a]: b", "$x$"),
+        *(
+            "https://example.com",
+            "<https://example.com>",
+            "a  \nb",
+            "C #",
+            "```\nx\n```",
+            "~~~",
+            "[a]: b",
+            "$x$",
+            "www.a.example b@c.example",
+        ),
     ],
 )
 def test_text_stands_as_written(text: str) -> None:
@@ -105,6 +116,13 @@ def test_text_stands_as_written(text: str) -> None:
     }
     assert words(written("table", [{"k": text}])) == f"k {' '.join(text.split())}"
     assert words(written("text", "x", title=text)) == f"{' '.join(text.split())} x"
+
+
+def test_nothing_that_gfm_makes_a_link_of_stands_in_a_text_as_it_is() -> None:
+    assert escaped("www.evil.example/pay") == "www\\.evil.example/pay"
+    assert escaped("(WWW.evil.example) awww. ww.a") == "(WWW\\.evil.example) awww\\. ww.a"
+    assert escaped("boss@evil.example") == "boss\\@evil.example"
+    assert escaped("https://evil.example") == "https\\://evil.example"
 
 
 def test_numbers_and_plain_words_are_not_escaped() -> None:
@@ -126,6 +144,16 @@ def test_markdown_keeps_its_structure_and_writes_out_its_links() -> None:
 def test_markdown_shows_raw_html_as_text_and_loads_no_picture() -> None:
     shown = written("markdown", "<b>raw</b> ![pic](https://example.com/p.png) [x](javascript:y)")
     assert words(shown) == "<b>raw</b> [image: pic] (https://example.com/p.png) x (link not shown)"
+
+
+def test_a_line_feed_written_as_an_entity_is_a_space_and_begins_no_block() -> None:
+    shown = written("markdown", "a&#10;&#10;# b &#x2028;- c ![d&#10;\ne](https://example.com)")
+    assert [token.type for token in tokens(shown) if token.type.endswith("_open")] == ["paragraph_open", "link_open"]
+    assert words(shown).startswith("a # b - c [image: d&#10; e]")
+
+
+def test_white_space_costs_no_more_than_its_length() -> None:
+    assert is_linear(lambda times: lambda: escaped("a" + "\n" * 4000 * times + "b"))
 
 
 def test_a_code_span_in_a_table_keeps_its_bar() -> None:

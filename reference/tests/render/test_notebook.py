@@ -104,6 +104,20 @@ def test_only_a_chart_that_is_drawn_is_vega_lite_and_it_is_written_anew() -> Non
     ]
 
 
+def test_moments_are_moments_in_the_vega_lite_of_a_notebook() -> None:
+    rows = [{"t": f"2024-05-01T12:00:{second}+02:00", "n": 1} for second in ("00", "01.25", "59")]
+    time, n = {"field": "t", "type": "temporal"}, {"field": "n"}
+    layers = [
+        {"mark": "line", "encoding": {"x": time, "y": n}},
+        {"mark": "rule", "encoding": {"x": {"datum": "2024-05-01T10:00:30Z"}}},
+    ]
+    spec = bundle_of({"type": "chart", "payload": {"data": {"values": rows}, "layer": layers}})[VEGA_LITE]
+    line, rule = spec["layer"]
+    assert line["encoding"]["x"] == {"field": "x", "type": "temporal", "title": "t", "scale": {"type": "utc"}}
+    assert [row["x"][10:] for row in line["data"]["values"]] == ["T10:00:00.000Z", "T10:00:01.250Z", "T10:00:59.000Z"]
+    assert rule["encoding"] == {"x": {"datum": "2024-05-01T10:00:30.000Z", "type": "temporal"}}
+
+
 def test_a_large_envelope_is_not_kept_in_the_notebook() -> None:
     assert ENVELOPE not in bundle_of({"type": "table", "payload": [{"text": "x" * 1000}] * 1000})
 

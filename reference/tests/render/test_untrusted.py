@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from xmcp.render import render, to_text
+from xmcp.render import render, to_html, to_markdown, to_svg, to_text
 from xmcp.render.view.links import host_of, link
 from xmcp.render.view.untrusted import label, revealed, visible
 
@@ -70,8 +72,28 @@ def test_bidi_controls_that_would_reorder_the_screen_are_revealed_anywhere(kind:
     assert "a<U+202E>b<U+2066>c" in to_text({"type": kind, "payload": payload})
 
 
+@pytest.mark.parametrize("draws", [to_text, to_html, to_markdown])
+def test_bidi_controls_that_markdown_writes_as_entities_are_revealed(draws: Callable[[Any], str]) -> None:
+    source = (
+        "a &#x202E;evil [b &#8294;](https://example.com) ![c &#x202E;](https://example.com)\n\n`d &#x202E;`\n\n# e&#27;"
+    )
+    drawn = draws({"type": "markdown", "payload": source})
+    assert not set("\u202e\u2066\x1b") & set(drawn)
+    assert "U+202E" in drawn
+
+
 def test_invisible_characters_in_a_notification_are_revealed() -> None:
     assert "pay<U+200B>pal<U+E0041>" in to_text({"type": "notification", "payload": "pay\u200bpal\U000e0041"})
+
+
+@pytest.mark.parametrize("code", [0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFF, 0x10FFFE, 0xD800])
+def test_what_unicode_has_no_character_for_is_the_sign_of_that(code: int) -> None:
+    chart = {**CHART, "data": {"values": [{"a": chr(code), "n": 1}]}}
+    for envelope in ({"type": "text", "payload": f"a{chr(code)}"}, {"type": "chart", "payload": chart}):
+        drawn = to_svg(envelope) if envelope["type"] == "chart" else to_html(envelope, styles="none")
+        assert "\ufffd" in drawn
+        assert chr(code) not in drawn
+        ElementTree.fromstring(drawn.strip())
 
 
 def test_joiners_of_scripts_and_emoji_survive_in_a_text() -> None:

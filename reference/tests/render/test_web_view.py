@@ -61,6 +61,41 @@ def test_both_views_show_the_same_of_any_chart(web: WebView, envelope: Any) -> N
     assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
 
 
+MOMENTS = [
+    *("2024-05-01T10:00", "2024-05-01T10:00:01", "2024-05-01T10:00:02.50+02:00", "2024-05-02", "2024-05", "2023", "x"),
+    *(1714557600001, 1714557600001.5, -1, 0, 253402300799999.9, -62135596800001, 1e17, 1e18, "0001-01-01T00:00+01:00"),
+]
+
+
+@pytest.mark.parametrize("mark", ["line", "bar", "rect"])
+@pytest.mark.parametrize(
+    "moments", [MOMENTS, MOMENTS[:6], ["2024-02-01", "2024-01-01"], [1704067200000, 1706745600000]]
+)
+def test_both_views_name_the_moments_of_a_chart_alike(web: WebView, mark: str, moments: list[Any]) -> None:
+    rows = as_every_reader_gets_it([{"t": moment, "n": nth} for nth, moment in enumerate(moments)])
+    encoding = {"x": {"field": "t", "type": "temporal"}, "y": {"field": "n", "type": "quantitative"}}
+    if mark == "rect":
+        encoding = {"x": encoding["x"], "y": {"field": "t", "type": "temporal"}, "color": encoding["y"]}
+    rule = {"mark": "rule", "encoding": {"x": {"datum": "2024-05-01T00:00:00+02:00"}}}
+    layers = [{"mark": mark, "encoding": encoding}, *([rule] if mark == "line" else [])]
+    envelope = {"type": "chart", "payload": {"data": {"values": rows}, "layer": layers}}
+    assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
+
+
+def test_both_views_have_every_point_in_the_table_of_a_plot(web: WebView) -> None:
+    rows = [{"x": x, "y": y, "s": s} for x, y, s in ((1, 5, "a"), (1, 6, "a"), (2, 7, "a"), (1, 8, "b"), (1, 6, "a"))]
+    encoding = {name: {"field": name} for name in "xy"} | {"color": {"field": "s"}}
+    payload = {"mark": "point", "data": {"values": rows}, "encoding": encoding}
+    envelope = as_every_reader_gets_it({"type": "chart", "payload": payload})
+    assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
+
+
+@pytest.mark.parametrize("numbers", [999, 1000])
+def test_both_views_align_a_long_column_alike(web: WebView, numbers: int) -> None:
+    envelope = as_every_reader_gets_it({"type": "table", "payload": [{"n": 1}] * numbers + [{"n": "x"}]})
+    assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(number_of_json | st.integers(-4000, 4000).map(lambda n: n / 32), max_size=50))
 def test_both_views_write_numbers_alike(web: WebView, numbers: list[float]) -> None:
@@ -77,6 +112,7 @@ def test_both_views_make_text_safe_alike(web: WebView, strings: list[str]) -> No
 
 def test_both_views_know_every_character_alike(web: WebView) -> None:
     strings = [chr(code) + "x" for code in range(0x30000) if not 0xD800 <= code < 0xE000]
+    strings += [chr(plane + code) for plane in range(0x30000, 0x110000, 0x10000) for code in (0xFFFD, 0xFFFE, 0xFFFF)]
     strings += [chr(code) for code in (*range(0x250), *range(0x2000, 0x3200), *range(0xE0000, 0xE1010))]
     assert web.ask(strings=strings) == [[visible(s), revealed(s), label(s, 20), is_blank(s)] for s in strings]
 

@@ -5,7 +5,7 @@ So the view layers of Python and TypeScript can be compared without a terminal a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -33,7 +33,8 @@ def as_json(value: object) -> Any:
     if is_dataclass(value):
         kind = {"kind": type(value).__name__.lower()} if type(value) in CONTENTS else {}
         return kind | {_camel(one.name): as_json(getattr(value, one.name)) for one in fields(value)}
-    return [as_json(item) for item in value] if isinstance(value, tuple) else value
+    is_array = isinstance(value, Sequence) and not isinstance(value, (str, list))
+    return [as_json(item) for item in value] if is_array else value
 
 
 def _camel(name: str) -> str:
@@ -122,7 +123,7 @@ def _chart(chart: content.Chart) -> Iterator[str]:
         yield from map(as_sent, (axis.low, axis.high))
         yield from (name for _, name in places)
         yield from map(series_label, chart.series)
-        yield from (rule_label(rule, rule.axis == "x" and bool(chart.x_labels)) for rule in chart.rules)
+        yield from map(rule_label, chart.rules)
         yield "points" if is_scatter(chart) else "lines"
     elif isinstance(chart, content.Pie):
         yield from shares_of(chart)

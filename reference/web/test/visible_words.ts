@@ -93,8 +93,7 @@ function chartWords(chart: Chart): string[] {
     const [axis, places] = xAxis(chart);
     words.push(...yTicks(chart).map(english), ...yTicks(chart, true).map(english), asSent(axis.low), asSent(axis.high));
     words.push(...places.map(([, name]) => name), ...chart.series.map((series) => seriesLabel(series)));
-    const time = (axisOfRule: string): boolean => axisOfRule === "x" && chart.xLabels.length > 0;
-    words.push(...chart.rules.map((rule) => ruleLabel(rule, time(rule.axis))), isScatter(chart) ? "points" : "lines");
+    words.push(...chart.rules.map((rule) => ruleLabel(rule)), isScatter(chart) ? "points" : "lines");
   } else if (chart.kind === "pie") {
     words.push(...sharesOf(chart));
   }

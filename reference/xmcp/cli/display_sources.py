@@ -40,11 +40,6 @@ class Found:
     displays: tuple[Mapping[str, Any], ...]
     tool_name: str | None = None
 
-    @property
-    def whole(self) -> Mapping[str, Any]:
-        """The displays as one."""
-        return self.displays[0] if len(self.displays) == 1 else {"type": "group", "payload": [*self.displays]}
-
 
 def read(source: str, seconds: float) -> bytes:
     """Return what a file, a URL or standard input (`-`) holds.

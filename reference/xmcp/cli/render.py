@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -15,8 +16,9 @@ from rich.text import Text
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.cli.display_sources import CannotRead, Found, NoDisplay, displays_in, read
 from xmcp.cli.plots import plots_option
-from xmcp.render import NoChart, to_html, to_markdown, to_png, to_svg
+from xmcp.render import NoChart, to_markdown, to_png, to_svg
 from xmcp.render import render as drawn_in_terminal
+from xmcp.render.html.displays import page_of
 from xmcp.render.terminal import Lines
 from xmcp.render.view.untrusted import label
 from xmcp_conformance.core.untrusted_text import printable
@@ -71,14 +73,14 @@ def render(
     if not paths and not opens:
         _draw(found, width, lines)
     if html_path is not None:
-        write_file(html_path, to_html(found.whole, page=True))
+        write_file(html_path, page_of(found.displays))
     if markdown_path is not None:
-        write_file(markdown_path, to_markdown(found.whole))
+        write_file(markdown_path, "\n".join(map(to_markdown, found.displays)))
     try:
         if svg_path is not None:
-            write_file(svg_path, to_svg(found.whole))
+            write_file(svg_path, to_svg(_only(found)))
         if png_path is not None:
-            write_file(png_path, to_png(found.whole))
+            write_file(png_path, to_png(_only(found)))
     except (NoChart, ModuleNotFoundError) as error:
         click.echo(f"xmcp render: {error}", err=True)
         sys.exit(_NO_DISPLAY if isinstance(error, NoChart) else _FAILED)
@@ -98,6 +100,13 @@ def _found(source: str, timeout: float) -> Found:
         sys.exit(_NO_DISPLAY)
 
 
+def _only(found: Found) -> Mapping[str, Any]:
+    """Return the display of which a picture is made."""
+    if len(found.displays) > 1:
+        raise NoChart(f"there are {len(found.displays):,} displays; a picture is made of one that is a chart")
+    return found.displays[0]
+
+
 def _draw(found: Found, width: int | None, lines: Lines | None) -> None:
     console = Console(highlight=False)
     if found.tool_name is not None:
@@ -112,7 +121,7 @@ def _open(found: Found, written: Path | None) -> None:
     """Open the page in the browser: the one that was written, or one among the temporary files."""
     if written is None or written == STANDARD_OUTPUT:
         with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="xmcp-", delete=False, encoding="utf-8") as file:
-            file.write(to_html(found.whole, page=True))
+            file.write(page_of(found.displays))
         written = Path(file.name)
     if not webbrowser.open(written.resolve().as_uri()):
         click.echo(f"No browser could be started. The page is in {written}.", err=True)

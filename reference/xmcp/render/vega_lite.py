@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from xmcp.render.view import content
 from xmcp.render.view.charts import is_scatter
+from xmcp.render.view.timestamps import utc
 from xmcp.render.view.untrusted import label
 from xmcp.render.view.wording import chart_description
 
@@ -75,16 +76,25 @@ def _bars(chart: content.Bars) -> dict[str, Any]:
 
 
 def _plot(chart: content.Plot) -> dict[str, Any]:
-    names = dict(chart.x_labels)
-    order = [label(name, 40) for _, name in chart.x_labels]
-    x = _axis("x", "ordinal", chart.x_title, sort=order) if names else _axis("x", "quantitative", chart.x_title)
-    if is_scatter(chart):
-        x["scale"] = {"zero": False}
+    names = {} if chart.temporal else dict(chart.x_labels)
+    if chart.temporal:
+        x = _axis("x", "temporal", chart.x_title, scale={"type": "utc"})
+    elif names:
+        x = _axis("x", "ordinal", chart.x_title, sort=[label(name, 40) for name in names.values()])
+    else:
+        x = _axis("x", "quantitative", chart.x_title, **({"scale": {"zero": False}} if is_scatter(chart) else {}))
     y = _axis("y", "quantitative", chart.y_title, scale={"zero": chart.from_zero})
     layers: list[dict[str, Any]] = []
+
+    def place(value: float) -> str | float:
+        """Return a place on the x axis; a moment that has no ISO 8601 time is milliseconds, as in Vega-Lite."""
+        if chart.temporal:
+            return utc(value) or value * 1000
+        return label(names[value], 40) if names else value
+
     for mark in dict.fromkeys(series.mark for series in chart.series):
         rows = [
-            {"x": label(names[x_value], 40) if names else x_value, "y": y_value, "series": _name(series.name)}
+            {"x": place(x_value), "y": y_value, "series": _name(series.name)}
             for series in chart.series
             if series.mark == mark
             for x_value, y_value in series.points
@@ -92,15 +102,16 @@ def _plot(chart: content.Plot) -> dict[str, Any]:
         stack = {"stack": "zero" if chart.stacked else None} if mark == "area" else {}
         encoding = {"x": x, "y": y | stack, **_series([series.name for series in chart.series])}
         layers.append({"mark": mark, "data": {"values": rows}, "encoding": encoding})
-    layers += [_rule(rule.axis, rule.value) for rule in chart.rules if rule.axis == "y" or not names]
+    layers += [_rule("y", rule.value) for rule in chart.rules if rule.axis == "y"]
+    layers += [_rule("x", place(rule.value), x["type"]) for rule in chart.rules if rule.axis == "x"]
     return {"layer": layers}
 
 
-def _rule(axis: str, value: float) -> dict[str, Any]:
+def _rule(axis: str, value: str | float, kind: str = "quantitative") -> dict[str, Any]:
     return {
         "mark": {"type": "rule", "strokeDash": [5, 4]},
         "data": {"values": [{}]},
-        "encoding": {axis: {"datum": value}},
+        "encoding": {axis: {"datum": value, "type": kind}},
     }
 
 

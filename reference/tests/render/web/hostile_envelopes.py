@@ -239,6 +239,9 @@ CASES: dict[str, Case] = {
     "markdown of a wide table": lambda: _of(
         "markdown", "|a" * 2_000 + "|\n" + "|-" * 2_000 + "|\n" + ("|b" * 2_000 + "|\n") * 20
     ),
+    "markdown of tables of empty cells": lambda: _of(
+        "markdown", ("|a" * 180 + "|\n" + "|-" * 180 + "|\n" + "|\n" * 364 + "\n") * 100
+    ),
     "markdown of headings": lambda: _of("markdown", "###### a\n# b\n" * 10_000),
     "json of five megabytes": lambda: _of("json", [{"a": i, "b": "x" * 40} for i in range(80_000)]),
     "json of one enormous string": lambda: _of("json", {"a": "x" * 5_000_000}),

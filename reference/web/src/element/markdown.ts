@@ -2,7 +2,7 @@
 import MarkdownIt from "markdown-it";
 import { first } from "../view/code_points.ts";
 import { link } from "../view/links.ts";
-import { MARKDOWN_DEEPEST } from "../view/tables.generated.ts";
+import { LIMITS, MARKDOWN_DEEPEST } from "../view/tables.generated.ts";
 import { isBlank, visible } from "../view/untrusted.ts";
 import { beginning } from "../view/wording.ts";
 import { html } from "./dom.ts";
@@ -58,7 +58,8 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   room.characters -= start.length;
   const shown = visible(start);
   const env = {}; // the addresses of its links, where they stand apart
-  const tokens = parser.parse(shown, env);
+  const drawn = drawnLength(shown);
+  const tokens = parser.parse(shown.slice(0, drawn), env);
   const deepest = tokens.reduce((level, token) => Math.max(level, token.level), 0);
   const written = async (): Promise<Drawn> => ({
     body: html("p", { class: "words", dir: "auto" }, shown),
@@ -67,11 +68,28 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   if (deepest >= MARKDOWN_DEEPEST - 1) return written();
   const writer = new Writer(drawing);
   await writer.write(tokens, env);
+  if (drawn < shown.length && !writer.full) writer.code(shown.slice(drawn));
   if (isBlank(writer.root.textContent ?? "") && !writer.root.querySelector("hr")) return written();
   if (writer.root.childElementCount > BLOCKS_OUT_OF_SIGHT) writer.root.classList.add("long");
   const notices =
     writer.full || start !== most ? ["the text is long; not all of it is shown"] : cut === null ? [] : [cut];
   return { body: writer.root, copied: () => source, notices };
+}
+
+/** Returns how many characters have tables of at most `MARKDOWN_CELLS` cells, as view/markdown.py counts them. */
+function drawnLength(source: string): number {
+  let [at, cells, columns, before] = [0, 0, 0, ""];
+  for (const line of source.split("\n")) {
+    if (!/[^ \t>]/.test(line)) columns = 0;
+    else if (before.includes("|") && /^[ \t>]*[-:|][-:| \t]*$/.test(line)) {
+      columns = Math.max(columns, line.split(/-+/).length - 1);
+    }
+    cells += columns;
+    if (cells > LIMITS.MARKDOWN_CELLS) break;
+    at += line.length + 1;
+    before = line;
+  }
+  return at;
 }
 
 class Writer {
@@ -115,18 +133,16 @@ class Writer {
     this.#at = this.#at.parentElement ?? this.root;
   }
 
+  code(source: string, language?: string): void {
+    const code = html("code", {}, ...highlighted(source, language));
+    this.#open(html("pre", { class: "code", tabindex: 0, dir: "ltr" }, code));
+    this.#close();
+  }
+
   #block(token: Token): void {
     const { type, tag, nesting, hidden } = token;
     if (type === "fence" || type === "code_block") {
-      const language = token.info.trim().split(/\s+/, 1)[0];
-      this.#open(
-        html(
-          "pre",
-          { class: "code", tabindex: 0, dir: "ltr" },
-          html("code", {}, ...highlighted(token.content.replace(/\n$/, ""), language)),
-        ),
-      );
-      this.#close();
+      this.code(token.content.replace(/\n$/, ""), token.info.trim().split(/\s+/, 1)[0]);
     } else if (type === "hr") {
       this.#open(html("hr"));
       this.#close();

@@ -7,7 +7,6 @@
 
 import type { Bars, Chart, Pie, Plot, Rule, Series, Table } from "./content.ts";
 import { english, range, tenths, ticks, total, type Quantity } from "./numerals.ts";
-import { nameOf } from "./timestamps.ts";
 import { label } from "./untrusted.ts";
 
 const TICKS = 5;
@@ -85,10 +84,9 @@ export function seriesLabel(series: Series, quantity: Quantity = english): strin
   return [label(series.name ?? "", 40), last].filter(Boolean).join(" ");
 }
 
-/** Return the words of a rule: what it marks and its value. `time` says that the value is one, in seconds. */
-export function ruleLabel(rule: Rule, time = false, quantity: Quantity = english): string {
-  const value = time ? nameOf(null, rule.value) : quantity(rule.value);
-  return [label(rule.label ?? "", 40), value].filter(Boolean).join(" ");
+/** Return the words of a rule: what it marks and its value. */
+export function ruleLabel(rule: Rule, quantity: Quantity = english): string {
+  return [label(rule.label ?? "", 40), rule.moment ?? quantity(rule.value)].filter(Boolean).join(" ");
 }
 
 /** Return the numbers of a chart as a table, for everyone who cannot see it. */
@@ -104,18 +102,23 @@ export function chartTable(chart: Chart): Table {
     }
     case "plot": {
       const names = new Map(chart.xLabels);
-      const rows = new Map<number, (number | null)[]>();
+      const places = new Map<number, (number | null)[][]>();
       chart.series.forEach((one, nth) => {
+        const used = new Map<number, number>(); // of the rows of each place
         for (const [x, y] of one.points) {
-          const row = rows.get(x) ?? chart.series.map(() => null);
-          row[nth] = y;
-          rows.set(x, row);
+          const rows = places.get(x) ?? [];
+          const at = used.get(x) ?? 0;
+          (rows[at] ??= chart.series.map(() => null))[nth] = y;
+          used.set(x, at + 1);
+          places.set(x, rows);
         }
       });
       return table(
         chart.xTitle,
         chart.series.map((one) => one.name || chart.yTitle),
-        [...rows].sort(([a], [b]) => a - b).map(([x, values]) => [names.get(x) ?? x, ...values]),
+        [...places]
+          .sort(([a], [b]) => a - b)
+          .flatMap(([x, rows]) => rows.map((values) => [names.get(x) ?? x, ...values])),
       );
     }
     case "pie": {

@@ -78,11 +78,15 @@ export interface CategorySeries {
   readonly values: readonly (number | null)[];
 }
 
-/** A straight line across a chart at `value` of its axis; `label` is what it marks. */
+/**
+ * A straight line across a chart at `value` of its axis; `label` is what it marks, and `moment` the name of its value on a
+ * temporal axis.
+ */
 export interface Rule {
   readonly axis: "x" | "y";
   readonly value: number;
   readonly label: string | null;
+  readonly moment: string | null;
 }
 
 /**
@@ -107,8 +111,8 @@ export interface Bars {
 /**
  * A chart of lines, areas and points.
  *
- * `xLabels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values begins
- * at zero if `fromZero`.
+ * `xLabels` are named positions on the x axis; they are seconds since 1970 if it is `temporal`. Areas stand on top of each
+ * other if `stacked`. The axis of values begins at zero if `fromZero`.
  */
 export interface Plot {
   readonly kind: "plot";
@@ -119,6 +123,7 @@ export interface Plot {
   readonly fromZero: boolean;
   readonly stacked: boolean;
   readonly rules: readonly Rule[];
+  readonly temporal: boolean;
 }
 
 /** A circle cut into slices, in drawing order; a ring if `hole`. No value is negative and their sum is not zero. */

@@ -46,12 +46,13 @@ function grid(allColumns: readonly JsonObject[], written: readonly Row[], whole:
   const columns = allColumns.slice(0, LIMITS.TABLE_COLUMNS);
   const keys = columns.map((column) => column["key"] as string);
   const rows = written.map((row) => cells(row, keys));
+  const aligned = rows.slice(0, LIMITS.TABLE_ROWS_ALIGNED);
   return {
     kind: "table",
     columns: columns.map(
       (column, at): Column => ({
         title: titleOf(column),
-        align: (member(column, "align") as Align | undefined) ?? (allNumbers(rows, at) ? "right" : "left"),
+        align: (member(column, "align") as Align | undefined) ?? (allNumbers(aligned, at) ? "right" : "left"),
         grouped: member(column, "type") === "number",
         header: member(whole, "row_header") === column["key"],
       }),

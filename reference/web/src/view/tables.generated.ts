@@ -14,11 +14,16 @@ export const LIMITS = {
   "INLINE_IMAGE": 2000000,
   "IMAGE_SIDE": 16384,
   "CHARACTERS": 200000,
+  "MARKDOWN_CELLS": 10000,
   "TABLE_COLUMNS": 64,
+  "TABLE_ROWS_ALIGNED": 1000,
   "CELL": 2000,
   "ITEMS": 500,
   "CATEGORIES": 200,
 } as const;
+
+/** Characters, as the inside of a class with the flag `u`: NONCHARACTERS. */
+export const NONCHARACTERS = "\\u{d800}-\\u{dfff}\\u{fdd0}-\\u{fdef}\\u{fffe}-\\u{ffff}\\u{1fffe}-\\u{1ffff}\\u{2fffe}-\\u{2ffff}\\u{3fffe}-\\u{3ffff}\\u{4fffe}-\\u{4ffff}\\u{5fffe}-\\u{5ffff}\\u{6fffe}-\\u{6ffff}\\u{7fffe}-\\u{7ffff}\\u{8fffe}-\\u{8ffff}\\u{9fffe}-\\u{9ffff}\\u{afffe}-\\u{affff}\\u{bfffe}-\\u{bffff}\\u{cfffe}-\\u{cffff}\\u{dfffe}-\\u{dffff}\\u{efffe}-\\u{effff}\\u{ffffe}-\\u{fffff}\\u{10fffe}-\\u{10ffff}" as const;
 
 /** Characters, as the inside of a class with the flag `u`: BIDI. */
 export const BIDI = "\\u{202a}-\\u{202e}\\u{2066}-\\u{2069}" as const;

@@ -6,7 +6,6 @@ const LATEST = 1e18; // milliseconds since 1970; far beyond any calendar
 const [EARLIEST_YEAR, LATEST_YEAR] = [-62135596800, 253402300800]; // seconds: from the year 1 to the year 9999
 const ISO =
   /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:(Z)|([+-])(\d\d):?(\d\d))?)?)?)?$/;
-const MIDNIGHT = ["", "T00:00", "T00:00:00", " 00:00:00"];
 
 /**
  * Return seconds since 1970 for an ISO 8601 date or time (UTC if it has no zone) or for milliseconds since 1970.
@@ -29,11 +28,17 @@ export function secondsOf(value: unknown): number | null {
   return (whole * 1000 + Number((parts[7] ?? "").padEnd(3, "0").slice(0, 3))) / 1000;
 }
 
-/** Return a short name of a moment: the date, and the time of day unless it is midnight. */
+/** Return a short name of a moment: the date, and the time of day as it is written, to the millisecond, unless it is midnight. */
 export function nameOf(value: unknown, seconds: number): string {
-  if (typeof value === "string") {
-    return MIDNIGHT.includes(value.slice(10, 19)) ? value.slice(0, 10) : value.slice(0, 16).replace("T", " ");
+  const parts = typeof value === "string" ? ISO.exec(value) : null;
+  if (!parts) {
+    const milliseconds = Math.floor(seconds * 1000 + 0.5);
+    if (!(milliseconds / 1000 >= EARLIEST_YEAR && milliseconds / 1000 < LATEST_YEAR)) return english(seconds);
+    return nameOf(new Date(milliseconds).toISOString(), seconds);
   }
-  if (!(seconds >= EARLIEST_YEAR && seconds < LATEST_YEAR)) return english(seconds);
-  return nameOf(new Date(Math.floor(seconds) * 1000).toISOString().slice(0, 19), seconds);
+  const [date, hour = "00", minute = "00", second = "00"] = [parts[0].slice(0, 10), parts[4], parts[5], parts[6]];
+  const fraction = (parts[7] ?? "").slice(0, 3).replace(/0+$/, "");
+  const exact = second === "00" && !fraction ? "" : `:${second}${fraction && `.${fraction}`}`;
+  const clock = `${hour}:${minute}${exact}`;
+  return clock === "00:00" ? date : `${date} ${clock}`;
 }

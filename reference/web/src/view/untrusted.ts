@@ -5,9 +5,9 @@
  */
 
 import { first, lengthOf } from "./code_points.ts";
-import { BIDI, BLANK, HIDDEN, JOINERS } from "./tables.generated.ts";
+import { BIDI, BLANK, HIDDEN, JOINERS, NONCHARACTERS } from "./tables.generated.ts";
 
-const LONE_SURROGATE = /[\ud800-\udfff]/gu;
+const NONCHARACTER = new RegExp(`[${NONCHARACTERS}]`, "gu");
 const SIGNS = new RegExp(`[\\u{0}-\\u{8}\\u{b}-\\u{1f}\\u{7f}-\\u{9f}\\u{2028}\\u{2029}${BIDI}]`, "gu");
 const JOINER = new RegExp(`[${JOINERS}]`, "gu");
 const HIDDEN_CHARACTER = new RegExp(`[${HIDDEN}]`, "gu");
@@ -16,7 +16,7 @@ const TAB = 4;
 
 /** Return `text` of several lines with control and bidi characters as visible signs, and tabs as spaces. */
 export function visible(text: string): string {
-  return withoutTabs(text.replace(LONE_SURROGATE, "\ufffd").replaceAll("\r\n", "\n").replace(SIGNS, sign));
+  return withoutTabs(text.replace(NONCHARACTER, "\ufffd").replaceAll("\r\n", "\n").replace(SIGNS, sign));
 }
 
 /**

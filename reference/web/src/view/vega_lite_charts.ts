@@ -210,7 +210,24 @@ function sorted(channel: Channel, keys: Iterable<Key>): Key[] {
     return distinct.sort((a, b) => rankOf(a) - rankOf(b));
   }
   const direction = channel.sort === "descending" ? -1 : 1;
-  return distinct.sort((a, b) => direction * inOrder(a, b));
+  const order = channel.kind === "temporal" ? inTime : inOrder;
+  return distinct.sort((a, b) => direction * order(a, b));
+}
+
+/** Return the names of keys: of moments those of timestamps.ts, or months where each is the first of one. */
+function namesFor(channel: Channel, keys: readonly Key[]): string[] {
+  if (channel.kind !== "temporal") return keys.map(keyName);
+  const names = keys.map((key) => {
+    const time = secondsOf(key);
+    return time === null ? keyName(key) : nameOf(key, time);
+  });
+  return names.length > 1 && names.every((name) => FIRST_OF_MONTH.test(name)) ? names.map((name) => name.slice(0, 7)) : names;
+}
+
+function inTime(a: Key, b: Key): number {
+  const [first, second] = [secondsOf(a), secondsOf(b)];
+  if (first === null) return second === null ? inOrder(a, b) : 1;
+  return second === null ? -1 : first - second;
 }
 
 function inOrder(a: Key, b: Key): number {
@@ -255,10 +272,10 @@ function valuesByPlace(cells: readonly Cell[]): (key: Key, name: Key | null) => 
 function seriesOf(cells: readonly Cell[], keys: readonly Key[], color: Color): CategorySeries[] {
   const names = isChannel(color) ? sorted(color, namesOf(cells)) : [null];
   if (names.length > LIMITS.CHART_SERIES) throw tooMany(names.length, "series");
-  const only = typeof color === "string" ? color : null;
+  const shown = isChannel(color) ? namesFor(color, names as Key[]) : [color];
   const value = valuesByPlace(cells);
-  return names.map((name) => ({
-    name: name === null ? only : keyName(name),
+  return names.map((name, nth) => ({
+    name: shown[nth]!,
     values: keys.map((key) => value(key, name)),
   }));
 }
@@ -297,7 +314,7 @@ function barsOf(unit: Unit, over: readonly Unit[], rules: readonly Rule[]): Bars
   if (rules.some((rule) => rule.axis !== (horizontal ? "x" : "y")) || (over.length && horizontal)) throw notTogether();
   return {
     kind: "bars",
-    categories: shown.map(keyName),
+    categories: namesFor(category, shown),
     series,
     categoryTitle: category.title,
     valueTitle: value.title,
@@ -360,6 +377,7 @@ function plotOf(units: readonly Unit[], rules: readonly Rule[]): Plot {
     fromZero: layers.some((layer) => layer.y.fromZero),
     stacked: area !== null && isChannel(area.color) && area.y.stack !== null && area.y.stack !== false,
     rules,
+    temporal: x.kind === "temporal",
   };
 }
 
@@ -397,8 +415,9 @@ function linesOf(layer: Layer, position: ReadonlyMap<Key, number>, several: bool
   const names = [...points.keys()];
   const ordered = isChannel(color) ? sorted(color, names.filter((name) => name !== null)) : names;
   const only = typeof color === "string" ? color : several ? layer.y.title : null;
-  return ordered.map((name) => ({
-    name: name === null ? only : keyName(name),
+  const shown = isChannel(color) ? namesFor(color, ordered as Key[]) : [only];
+  return ordered.map((name, nth) => ({
+    name: shown[nth]!,
     points: points.get(name)!.sort(([ax, ay], [bx, by]) => ax - bx || ay - by),
     mark,
   }));
@@ -411,16 +430,16 @@ function positions(x: Channel, keys: readonly Key[]): [Map<Key, number>, (readon
   }
   if (x.kind === "temporal") {
     const times = new Map<Key, number>();
-    const named = new Map<number, string>();
+    const written = new Map<number, Key>();
     for (const key of keys) {
       const time = secondsOf(key);
       if (time === null) continue;
       times.set(key, time);
-      named.set(time, nameOf(key, time));
+      written.set(time, key);
     }
-    const names = [...named].sort(([a], [b]) => a - b);
-    const monthly = names.length > 1 && names.every(([, name]) => FIRST_OF_MONTH.test(name));
-    return [times, monthly ? names.map(([time, name]) => [time, name.slice(0, 7)]) : names];
+    const ordered = [...written].sort(([a], [b]) => a - b);
+    const names = namesFor(x, ordered.map(([, key]) => key));
+    return [times, ordered.map(([time], nth) => [time, names[nth]!])];
   }
   const places = sorted(x, keys);
   return [new Map(places.map((key, nth) => [key, nth])), places.map((key, nth) => [nth, keyName(key)])];
@@ -436,17 +455,26 @@ function rulesOf(unit: Unit, chart: Unit): Rule[] {
   });
   const axis = own[0];
   if (!axis || own.length > 1) throw new CannotShow("a rule needs one place, on x or on y");
-  const placed = axis === "x" && channelOf(chart, "x").kind === "temporal" ? secondsOf : numberOf;
+  const temporal = axis === "x" && channelOf(chart, "x").kind === "temporal";
+  const placeOf = temporal ? secondsOf : numberOf;
   const encoding = part<JsonObject>(unit.encoding, axis)!;
   const datum = part(encoding, "datum");
   const channel = datum === undefined ? channelOf(unit, axis) : null;
   const written = channel ? unit.rows.map((row) => member(row, channel.field)) : [datum];
-  let places = written.map(placed).filter((place) => place !== null);
-  if (channel?.aggregate === "count") places = [unit.rows.length];
-  else if (channel?.aggregate && places.length) places = [COMBINED[channel.aggregate]!(places)];
+  let places: [number, unknown][] = [];
+  for (const value of written) {
+    const place = placeOf(value);
+    if (place !== null) places.push([place, value]);
+  }
+  if (channel?.aggregate === "count") places = [[unit.rows.length, null]];
+  else if (channel?.aggregate && places.length) {
+    places = [[COMBINED[channel.aggregate]!(places.map(([place]) => place)), null]];
+  }
   if (!places.length) throw new CannotShow("a rule needs a number or a time");
   const label = channel?.aggregate ? channel.title || null : (part<string | null>(encoding, "title") ?? null);
-  return Array.from(new Set(places), (value) => ({ axis, value, label }));
+  return Array.from(new Map(places), ([value, by]) => {
+    return { axis, value, label, moment: temporal ? nameOf(by, value) : null };
+  });
 }
 
 function isEqual(a: unknown, b: unknown): boolean {
@@ -472,7 +500,7 @@ function pieOf(unit: Unit): Pie {
   if (keys.length > LIMITS.CHART_SERIES) throw tooMany(keys.length, "slices");
   return {
     kind: "pie",
-    slices: keys.map((key, nth) => [keyName(key), values[nth]!]),
+    slices: namesFor(color, keys).map((name, nth) => [name, values[nth]!]),
     categoryTitle: color.title,
     valueTitle: value.title,
     hole: unit.hole,
@@ -499,8 +527,8 @@ function heatOf(unit: Unit): Heat {
   const found = valuesByPlace(cells);
   return {
     kind: "heat",
-    columns: columns.map(keyName),
-    rows: rows.map(keyName),
+    columns: namesFor(x, columns),
+    rows: namesFor(y, rows),
     values: rows.map((row) => columns.map((column) => found(column, row))),
     xTitle: x.title,
     yTitle: y.title,

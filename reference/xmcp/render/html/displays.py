@@ -7,7 +7,7 @@ its bytes are in the display (XMCP-SEC-020). Every string of a display is text (
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.render.envelopes import AnyEnvelope, view_of
@@ -70,6 +70,13 @@ def to_html(
     elif styles == "sheet":
         shown = Markup(f"<style>\n{STYLE_SHEET}\n</style>\n{shown}")
     return f"{with_inline_styles(shown) if styles == 'inline' else shown}\n"
+
+
+def page_of(envelopes: Sequence[AnyEnvelope]) -> str:
+    """Return a page with these displays one below the other, as many as they are: `to_html(page=True)` of several."""
+    views = tuple(map(view_of, envelopes))
+    whole = views[0] if len(views) == 1 else content.View(content.Group(views), "group")
+    return f"{_page(draw(whole, 1), whole.title, 'sheet', 'en')}\n"
 
 
 def _page(shown: Markup, title: str | None, styles: Styles, lang: str) -> Markup:

@@ -75,7 +75,7 @@ def _inline(node: SyntaxTreeNode, line_break: str, *, in_table: bool) -> str:
 
     match node.type:
         case "text":
-            return escaped(node.content)
+            return _said(node.content)
         case "code_inline":
             code = code_span(node.content)
             return code.replace("|", "\\|") if in_table else code
@@ -92,6 +92,11 @@ def _inline(node: SyntaxTreeNode, line_break: str, *, in_table: bool) -> str:
         case "link":
             return linked(str(node.attrs["href"]), inside())
         case "image":
-            return linked(str(node.attrs["src"]), escaped(picture_words(node)))
+            return linked(str(node.attrs["src"]), _said(picture_words(node)))
         case _:
             return inside()
+
+
+def _said(words: str) -> str:
+    """Return the text of a token; a line feed in it, written as `&#10;`, is a space, as a browser shows it."""
+    return escaped(visible(words).replace("\n", " "))

@@ -14,10 +14,11 @@ from xmcp.render.view.links import link
 from xmcp.render.view.untrusted import visible
 from xmcp.render.view.wording import NO_LINK
 
-# `$` begins a formula on some platforms, and `://` a link of the text around it.
-_SPECIAL: Final = re.compile(r"[\\`*_\[\]<>&|~$]|:(?=//)")
+# `$` begins a formula on some platforms. `://`, `www.` and `@` make a link of the text around them in GFM; GitHub makes
+# one of an address for mail whatever stands before its `@`.
+_SPECIAL: Final = re.compile(r"[\\`*_\[\]<>&|~$@]|:(?=//)|(?<=[Ww]{3})\.")
 # What begins a heading, a list or a line below a heading, at the start of a line.
-_AT_START: Final = re.compile(r"^(\s*)([#+=-](?=[\s#=-]|$)|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
+_AT_START: Final = re.compile(r"^([^\S\n]*)([#+=-](?=[\s#=-]|$)|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 _END_OF_HEADING: Final = re.compile(r"#(?=\s*$)")
 _ESCAPED_HASH: Final = r"\\#"
 _EMPTY_LINES: Final = re.compile(r"\n(?: *\n)+")

@@ -128,8 +128,8 @@ def rule_across(rule: content.Rule, y: float, left: float, right: float) -> list
     return [line, words_at(fitted(rule_label(rule), right - left), right - 2, y - 9, "end")]
 
 
-def rule_down(rule: content.Rule, x: float, top: float, bottom: float, *, time: bool = False) -> list[Markup]:
-    """Return a dashed line down the chart with its words beside its top; `time` says that its value is one."""
+def rule_down(rule: content.Rule, x: float, top: float, bottom: float) -> list[Markup]:
+    """Return a dashed line down the chart with its words beside its top."""
     line = stroke(f"M{number(x)} {number(top)}V{number(bottom)}", 0.8, stroke_dasharray="5 4")
-    words, turned = fitted(rule_label(rule, time), WIDTH / 3), x > WIDTH * 0.6
+    words, turned = fitted(rule_label(rule), WIDTH / 3), x > WIDTH * 0.6
     return [line, words_at(words, x - 5 if turned else x + 5, top + 8, "end" if turned else "start")]

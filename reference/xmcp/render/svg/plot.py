@@ -68,7 +68,7 @@ def draw_plot(plot: content.Plot) -> Drawing:
         if rule.axis == "y":
             parts += rule_across(rule, y_scale.at(rule.value), left, right)
         else:
-            parts += rule_down(rule, x_scale.at(rule.value), top, bottom, time=bool(plot.x_labels))
+            parts += rule_down(rule, x_scale.at(rule.value), top, bottom)
     parts += _ends(ends, last, right, (top, bottom))
     height = bottom + LINE + 4
     if title := label(plot.x_title, 60):

@@ -13,11 +13,10 @@ from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from xmcp.render.terminal.syntax import THEME
+from xmcp.render.terminal.syntax import MOST_COLOURED, source
 from xmcp.render.view.markdown import DEEPEST, parse, written_target
 from xmcp.render.view.untrusted import visible
 
@@ -43,10 +42,7 @@ class _LeftHeading(Heading):
 
 class _Code(CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        code = str(self.text).rstrip()
-        yield Padding(
-            Syntax(code, self.lexer_name, theme=THEME, background_color="default", word_wrap=True), (0, 0, 0, 2)
-        )
+        yield Padding(source(str(self.text).rstrip(), self.lexer_name), (0, 0, 0, 2))
 
 
 class SafeMarkdown(Markdown):
@@ -66,7 +62,7 @@ class SafeMarkdown(Markdown):
     def __init__(self, source: str) -> None:
         super().__init__("", hyperlinks=True)
         self._source = visible(source)
-        self.parsed = list(_with_targets(parse(self._source)))
+        self.parsed = list(_with_targets(_less_coloured(parse(self._source))))
         self._least = _least_width(self.parsed)
         self._blank = not any(t.type == "hr" or t.content.strip() for t in self._flatten_tokens(self.parsed))
 
@@ -88,6 +84,16 @@ def _least_width(tokens: Sequence[Token]) -> float:
     return math.inf if deepest >= DEEPEST - 1 else 12 + 4 * deepest + 6 * most_cells
 
 
+def _less_coloured(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens; code after the first `MOST_COLOURED` characters of code has no language any more."""
+    left = MOST_COLOURED
+    for token in tokens:
+        if token.type == "fence":
+            left -= len(token.content)
+            token.info = token.info if left >= 0 else "text"
+    return tokens
+
+
 def _with_targets(tokens: Sequence[Token]) -> Iterator[Token]:
     """Yield the tokens with the target of each link after its words, unless the words are the target."""
     open_links: list[tuple[str, str]] = []
@@ -103,7 +109,7 @@ def _with_targets(tokens: Sequence[Token]) -> Iterator[Token]:
             token.attrs["href"] = ""  # otherwise rich would make a hidden link of the words
             words = ""
         elif token.type in ("text", "code_inline"):
-            token.content = visible(token.content)  # it may have been written as `&#x202e;`
+            token.content = visible(token.content)  # the parser has put characters in the place of entities
             words += token.content
         yield token
         if token.type == "link_close" and open_links:

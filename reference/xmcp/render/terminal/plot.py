@@ -86,8 +86,7 @@ class PlotChart:
         if title := label(plot.x_title, 40):
             yield line((f"{margin}  {title.center(columns).rstrip()}", "dim"))
         for rule in plot.rules:
-            words = rule_label(rule, time=rule.axis == "x" and bool(plot.x_labels))
-            yield line((f"rule: {words}", "dim"))
+            yield line((f"rule: {rule_label(rule)}", "dim"))
 
     def _grain(self, console: Console) -> Grain:
         lines = self.lines or ("braille" if console.is_terminal and not console.legacy_windows else "blocks")

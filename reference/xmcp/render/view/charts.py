@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from xmcp.render.view import content
 from xmcp.render.view.numerals import quantity, tenths, ticks, total
-from xmcp.render.view.timestamps import name_of
 from xmcp.render.view.untrusted import label
 
 MAX_BARS: Final = 60
@@ -125,9 +125,9 @@ def series_label(series: content.Series) -> str:
     return " ".join(filter(None, (label(series.name or "", 40), last)))
 
 
-def rule_label(rule: content.Rule, time: bool = False) -> str:
-    """Return the words of a rule: what it marks and its value. `time` says that the value is one, in seconds."""
-    value = name_of(None, rule.value) if time else quantity(rule.value)
+def rule_label(rule: content.Rule) -> str:
+    """Return the words of a rule: what it marks and its value."""
+    value = quantity(rule.value) if rule.moment is None else rule.moment
     return " ".join(filter(None, (label(rule.label or "", 40), value)))
 
 
@@ -142,14 +142,16 @@ def chart_table(chart: content.Chart) -> content.Table:
         )
     if isinstance(chart, content.Plot):
         names = dict(chart.x_labels)
-        rows: dict[float, list[float | None]] = {}
+        places: dict[float, list[list[float]]] = {}
         for nth, one in enumerate(chart.series):
             for x, y in one.points:
-                rows.setdefault(x, [None] * len(chart.series))[nth] = y
+                places.setdefault(x, [[] for _ in chart.series])[nth].append(y)
+        # A place has as many rows as its series with the most points there.
+        rows = [(x, values) for x, columns in sorted(places.items()) for values in zip_longest(*columns)]
         return _table(
             chart.x_title,
             [one.name or chart.y_title for one in chart.series],
-            [(names.get(x, x), *values) for x, values in sorted(rows.items())],
+            [(names.get(x, x), *values) for x, values in rows],
         )
     if isinstance(chart, content.Pie):
         shares = shares_of(chart)

@@ -6,6 +6,7 @@ are unchanged; the functions of untrusted.py, wording.py, tables.py and charts.p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -70,7 +71,7 @@ class Table:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: Sequence[tuple[object, ...]]
     caption: str | None = None
     total_rows: int | None = None
     truncated: bool = False
@@ -87,11 +88,15 @@ class CategorySeries:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A straight line across a chart at `value` of its axis; `label` is what it marks."""
+    """A straight line across a chart at `value` of its axis.
+
+    `label` is what it marks, and `moment` the name of its value on a temporal axis.
+    """
 
     axis: Literal["x", "y"]
     value: float
     label: str | None = None
+    moment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,8 @@ class Series:
 class Plot:
     """A chart of lines, areas and points.
 
-    `x_labels` are named positions on the x axis. Areas stand on top of each other if `stacked`. The axis of values
-    begins at zero if `from_zero`.
+    `x_labels` are named positions on the x axis, which are seconds since 1970 if it is `temporal`. Areas stand on top
+    of each other if `stacked`. The axis of values begins at zero if `from_zero`.
     """
 
     series: tuple[Series, ...]
@@ -137,6 +142,7 @@ class Plot:
     from_zero: bool = True
     stacked: bool = False
     rules: tuple[Rule, ...] = ()
+    temporal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

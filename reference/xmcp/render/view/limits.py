@@ -25,7 +25,11 @@ IMAGE_SIDE: Final = 16_384
 
 CHARACTERS: Final = 200_000
 """Characters of a text, of Markdown, of source text or of JSON."""
+MARKDOWN_CELLS: Final = 10_000
+"""Cells of the tables of one Markdown text, with those that a short row leaves out."""
 TABLE_COLUMNS: Final = 64
+TABLE_ROWS_ALIGNED: Final = 1_000
+"""Rows by which a column is found to be one of numbers."""
 CELL: Final = 2_000
 """Characters."""
 ITEMS: Final = 500

@@ -7,11 +7,11 @@ are read in vega_lite_charts.py, groups in fallback_ladder.py, because their mem
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, overload
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
-from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, TABLE_COLUMNS
+from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, TABLE_COLUMNS, TABLE_ROWS_ALIGNED
 from xmcp.render.view.numerals import are_numbers, byte_size
 from xmcp.render.view.payload_shapes import SHAPES
 from xmcp.render.view.picture_size import picture_size
@@ -43,20 +43,20 @@ def _grid(
     all_columns: Sequence[Mapping[str, Any]], written: Sequence[list[Any] | dict[str, Any]], table: Mapping[str, Any]
 ) -> content.Table:
     columns = all_columns[:TABLE_COLUMNS]
-    keys = [column["key"] for column in columns]
-    rows = [_cells(row, keys) for row in written]
+    rows = _Rows(written, [column["key"] for column in columns])
+    first = rows[:TABLE_ROWS_ALIGNED]
     total_rows = table.get("total_rows")
     return content.Table(
         columns=tuple(
             content.Column(
                 title=column.get("title", column["key"]),
-                align=column.get("align") or ("right" if are_numbers(row[i] for row in rows) else "left"),
+                align=column.get("align") or ("right" if are_numbers(row[i] for row in first) else "left"),
                 grouped=column.get("type") == "number",
                 header=table.get("row_header") == column["key"],
             )
             for i, column in enumerate(columns)
         ),
-        rows=tuple(map(tuple, rows)),
+        rows=rows,
         caption=table.get("caption"),
         total_rows=None if total_rows is None else int(total_rows),
         truncated=table.get("truncated", False),
@@ -64,10 +64,28 @@ def _grid(
     )
 
 
-def _cells(row: list[Any] | dict[str, Any], keys: Sequence[str]) -> list[Any]:
-    if isinstance(row, dict):
-        return [row.get(key) for key in keys]
-    return row[: len(keys)] + [None] * (len(keys) - len(row))
+class _Rows(Sequence[tuple[object, ...]]):
+    """The rows of a table, each made when it is asked for: a renderer shows a few of perhaps 400,000."""
+
+    def __init__(self, written: Sequence[list[Any] | dict[str, Any]], keys: Sequence[str]) -> None:
+        self._written, self._keys = written, keys
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[object, ...]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[tuple[object, ...]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[object, ...] | Sequence[tuple[object, ...]]:
+        if isinstance(at, slice):
+            return tuple(map(self._cells, self._written[at]))
+        return self._cells(self._written[at])
+
+    def _cells(self, row: list[Any] | dict[str, Any]) -> tuple[object, ...]:
+        if isinstance(row, dict):
+            return tuple(row.get(key) for key in self._keys)
+        return (*row[: len(self._keys)], *[None] * (len(self._keys) - len(row)))
 
 
 def _image(payload: Any) -> content.Content:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from xmcp.render.view.numerals import is_number, quantity
@@ -45,9 +45,26 @@ def seconds_of(value: object) -> float | None:
 
 
 def name_of(value: object, seconds: float) -> str:
-    """Return a short name of a moment: the date, and the time of day unless it is midnight."""
-    if isinstance(value, str):
-        return value[:10] if value[10:19] in ("", "T00:00", "T00:00:00", " 00:00:00") else value[:16].replace("T", " ")
-    if not _YEARS[0] <= seconds < _YEARS[1]:
-        return quantity(seconds)
-    return name_of(datetime.fromtimestamp(math.floor(seconds), UTC).isoformat()[:19], seconds)
+    """Return a short name of a moment: the date, and the time of day to the millisecond unless it is midnight.
+
+    Args:
+        value: How the moment is written: its name has the clock of the zone that stands there.
+        seconds: The moment itself.
+    """
+    parts = _ISO.fullmatch(value) if isinstance(value, str) else None
+    if parts is None:
+        written = utc(seconds)
+        return quantity(seconds) if written is None else name_of(written, seconds)
+    fraction = (parts[7] or "")[:3].rstrip("0")
+    second = f"{parts[6] or '00'}{'.' if fraction else ''}{fraction}"
+    clock = f"{parts[4] or '00'}:{parts[5] or '00'}" + (f":{second}" if second != "00" else "")
+    return parts[0][:10] if clock == "00:00" else f"{parts[0][:10]} {clock}"
+
+
+def utc(seconds: float) -> str | None:
+    """Return a moment as an ISO 8601 time in UTC; None if it is before the year 1 or after the year 9999."""
+    milliseconds = math.floor(seconds * 1000 + 0.5)
+    if not _YEARS[0] <= milliseconds / 1000 < _YEARS[1]:
+        return None
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    return f"{moment.isoformat(timespec='milliseconds')[:23]}Z"

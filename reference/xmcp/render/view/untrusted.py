@@ -12,8 +12,12 @@ from typing import Final, TypeAlias
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
+NONCHARACTERS: Final[Ranges] = (
+    (0xD800, 0xDFFF),
+    (0xFDD0, 0xFDEF),
+    *((plane + 0xFFFE, plane + 0xFFFF) for plane in range(0, 0x110000, 0x10000)),
+)
+"""Lone surrogates, and code points that Unicode never assigns to a character; XML has no place for some of them."""
 BIDI: Final[Ranges] = ((0x202A, 0x202E), (0x2066, 0x2069))
 """Bidi overrides, embeddings and isolates: they would reorder the neighbouring cells."""
 JOINERS: Final[Ranges] = ((0x200C, 0x200D),)
@@ -41,6 +45,7 @@ def class_of(*tables: Ranges) -> str:
     return "[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for table in tables for low, high in table) + "]"
 
 
+_NONCHARACTER = re.compile(class_of(NONCHARACTERS))
 _JOINER = re.compile(class_of(JOINERS))
 _HIDDEN = re.compile(class_of(HIDDEN))
 _SOMETHING = re.compile("[^" + class_of(BLANK)[1:])
@@ -65,7 +70,7 @@ def visible(text: str) -> str:
     """Return `text` of several lines with control and bidi characters as visible signs, and tabs as spaces."""
     if text.isprintable():  # as most text is; nothing below would change it
         return text
-    text = _SURROGATES.sub("\ufffd", text).replace("\r\n", "\n")
+    text = _NONCHARACTER.sub("\ufffd", text).replace("\r\n", "\n")
     return text.translate(_VISIBLE).expandtabs(4)
 
 

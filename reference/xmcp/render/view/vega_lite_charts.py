@@ -82,7 +82,17 @@ class _Channel:
             named = [_key_name(value) for value in self.sort if value is not None]
             rank = {name: i for i, name in reversed([*enumerate(named)])}
             return sorted(distinct, key=lambda key: rank.get(_key_name(key), len(rank)))
-        return sorted(distinct, key=_natural, reverse=self.sort == "descending")
+        order = _by_time if self.kind == "temporal" else _natural
+        return sorted(distinct, key=order, reverse=self.sort == "descending")
+
+    def names(self, keys: Sequence[Key]) -> tuple[str, ...]:
+        """Return the names of keys: of moments those of timestamps.py, or months where each is the first of one."""
+        if self.kind != "temporal":
+            return tuple(map(_key_name, keys))
+        times = [seconds_of(key) for key in keys]
+        names = [_key_name(key) if time is None else name_of(key, time) for key, time in zip(keys, times, strict=True)]
+        monthly = len(names) > 1 and all(map(_FIRST_OF_MONTH.fullmatch, names))
+        return tuple(name[:7] if monthly else name for name in names)
 
     @property
     def by_value(self) -> bool:
@@ -216,6 +226,11 @@ def _natural(key: Key) -> tuple[int, Any]:
     return (1, key) if isinstance(key, str) else (0, key)
 
 
+def _by_time(key: Key) -> tuple[int, Any]:
+    time = seconds_of(key)
+    return (1 + _natural(key)[0], key) if time is None else (0, time)
+
+
 def _key_name(value: object) -> str:
     """Return the name of a category, or the text of a value that stands for one."""
     if isinstance(value, bool):
@@ -238,13 +253,14 @@ def _cells(unit: _Unit, category: _Channel, value: _Channel, color: _Channel | N
 
 
 def _series(cells: Cells, keys: Sequence[Key], color: _Channel | str | None) -> tuple[content.CategorySeries, ...]:
-    names = color.sorted(name for _, name in cells if name is not None) if isinstance(color, _Channel) else [None]
+    if not isinstance(color, _Channel):
+        return (content.CategorySeries(color, tuple(cells.get((key, None)) for key in keys)),)
+    names = color.sorted(name for _, name in cells if name is not None)
     if len(names) > CHART_SERIES:
         raise CannotShow(f"{len(names):,} series are too many; at most {CHART_SERIES} are drawn")
-    only = color if isinstance(color, str) else None
     return tuple(
-        content.CategorySeries(only if name is None else _key_name(name), tuple(cells.get((key, name)) for key in keys))
-        for name in names
+        content.CategorySeries(words, tuple(cells.get((key, name)) for key in keys))
+        for name, words in zip(names, color.names(names), strict=True)
     )
 
 
@@ -277,7 +293,7 @@ def _bars(unit: _Unit, over: Sequence[_Unit], rules: tuple[Rule, ...]) -> conten
     if any(rule.axis != ("x" if horizontal else "y") for rule in rules) or (over and horizontal):
         raise CannotShow("these layers are not drawn together")
     return content.Bars(
-        categories=tuple(map(_key_name, shown)),
+        categories=category.names(shown),
         series=series,
         category_title=category.title,
         value_title=value.title,
@@ -338,6 +354,7 @@ def _plot(units: Sequence[_Unit], rules: tuple[Rule, ...]) -> content.Plot:
         from_zero=any(layer.y.from_zero for layer in layers),
         stacked=len(areas) == 1 and isinstance(areas[0].color, _Channel) and areas[0].y.stack not in (None, False),
         rules=rules,
+        temporal=x.kind == "temporal",
     )
 
 
@@ -366,12 +383,14 @@ def _lines(layer: _Layer, position: Mapping[Key, float], several: bool) -> list[
         if key in position:
             points.setdefault(name, []).append((position[key], number))
     color = layer.color
-    names = color.sorted(name for name in points if name is not None) if isinstance(color, _Channel) else [*points]
+    if isinstance(color, _Channel):
+        names = color.sorted(name for name in points if name is not None)
+        return [
+            content.Series(words, tuple(sorted(points[name])), layer.mark)
+            for name, words in zip(names, color.names(names), strict=True)
+        ]
     only = color if isinstance(color, str) else layer.y.title if several else None
-    return [
-        content.Series(only if name is None else _key_name(name), tuple(sorted(points[name])), layer.mark)
-        for name in names
-    ]
+    return [content.Series(only, tuple(sorted(line)), layer.mark) for line in points.values()]
 
 
 def _positions(x: _Channel, keys: Sequence[Key]) -> tuple[dict[Key, float], tuple[tuple[float, str], ...]]:
@@ -380,12 +399,10 @@ def _positions(x: _Channel, keys: Sequence[Key]) -> tuple[dict[Key, float], tupl
         return {key: key for key in keys if not isinstance(key, str)}, ()
     if x.kind == "temporal":
         times = {key: time for key in keys if (time := seconds_of(key)) is not None}
-        names = sorted({time: name_of(key, time) for key, time in times.items()}.items())
-        if len(names) > 1 and all(_FIRST_OF_MONTH.fullmatch(name) for _, name in names):
-            names = [(time, name[:7]) for time, name in names]
-        return times, tuple(names)
+        written = dict(sorted({time: key for key, time in times.items()}.items()))
+        return times, tuple(zip(written, x.names([*written.values()]), strict=True))
     places = {key: float(i) for i, key in enumerate(x.sorted(keys))}
-    return places, tuple((place, _key_name(key)) for key, place in places.items())
+    return places, tuple(zip(places.values(), x.names([*places]), strict=True))
 
 
 # ---- rules, circles, grids ----
@@ -397,7 +414,8 @@ def _rules(unit: _Unit, chart: _Unit) -> list[Rule]:
     if len(own) != 1:
         raise CannotShow("a rule needs one place, on x or on y")
     axis: Literal["x", "y"] = "x" if own[0] == "x" else "y"
-    place_of = seconds_of if axis == "x" and _channel(chart, "x").kind == "temporal" else _number
+    temporal = axis == "x" and _channel(chart, "x").kind == "temporal"
+    place_of = seconds_of if temporal else _number
     encoding = unit.encoding[axis]
     label, channel = encoding.get("title"), None
     if "datum" in encoding:
@@ -405,15 +423,15 @@ def _rules(unit: _Unit, chart: _Unit) -> list[Rule]:
     else:
         channel = _channel(unit, axis)
         written = [row.get(channel.field) for row in unit.rows]
-    places = [place for value in written if (place := place_of(value)) is not None]
+    places = [(place, value) for value in written if (place := place_of(value)) is not None]
     if channel and channel.aggregate == "count":
-        places = [float(len(unit.rows))]
+        places = [(float(len(unit.rows)), None)]
     elif channel and channel.aggregate and places:
-        places = [float(_COMBINED[channel.aggregate](places))]
+        places = [(float(_COMBINED[channel.aggregate]([place for place, _ in places])), None)]
     if not places:
         raise CannotShow("a rule needs a number or a time")
     label = channel.title or None if channel and channel.aggregate else label
-    return [Rule(axis, place, label) for place in dict.fromkeys(places)]
+    return [Rule(axis, at, label, name_of(value, at) if temporal else None) for at, value in dict(places).items()]
 
 
 def _pie(unit: _Unit) -> content.Pie:
@@ -427,7 +445,7 @@ def _pie(unit: _Unit) -> content.Pie:
         raise CannotShow("a circle needs values above zero")
     if len(keys) > CHART_SERIES:
         raise CannotShow(f"{len(keys):,} slices are too many; at most {CHART_SERIES} are drawn")
-    return content.Pie(tuple(zip(map(_key_name, keys), values, strict=True)), color.title, value.title, unit.hole)
+    return content.Pie(tuple(zip(color.names(keys), values, strict=True)), color.title, value.title, unit.hole)
 
 
 def _heat(unit: _Unit) -> content.Heat:
@@ -441,8 +459,8 @@ def _heat(unit: _Unit) -> content.Heat:
         size = f"{len(columns):,} × {len(rows):,}"
         raise CannotShow(f"a grid of {size} cells is too large; at most {CATEGORIES} × {CATEGORIES} are drawn")
     return content.Heat(
-        columns=tuple(map(_key_name, columns)),
-        rows=tuple(map(_key_name, rows)),
+        columns=x.names(columns),
+        rows=y.names(rows),
         values=tuple(tuple(cells.get((column, row)) for column in columns) for row in rows),
         x_title=x.title,
         y_title=y.title,

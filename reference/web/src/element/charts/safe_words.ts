@@ -16,8 +16,7 @@ function named<T extends { readonly name: string | null }>(series: readonly T[])
 
 /** Returns the chart to draw. */
 export function withSafeWords(chart: Chart, quantity: Quantity): Chart {
-  const ruled = (rules: readonly Rule[], times = false): Rule[] =>
-    rules.map((rule) => ({ ...rule, label: ruleLabel(rule, times && rule.axis === "x", quantity) }));
+  const ruled = (rules: readonly Rule[]): Rule[] => rules.map((rule) => ({ ...rule, label: ruleLabel(rule, quantity) }));
   switch (chart.kind) {
     case "bars":
       return {
@@ -34,7 +33,7 @@ export function withSafeWords(chart: Chart, quantity: Quantity): Chart {
         ...chart,
         series: named(chart.series),
         xLabels: chart.xLabels.map(([x, name]) => [x, safe(name)] as const),
-        rules: ruled(chart.rules, chart.xLabels.length > 0),
+        rules: ruled(chart.rules),
         xTitle: safe(chart.xTitle),
         yTitle: safe(chart.yTitle),
       };
