@@ -53,8 +53,8 @@ def new_client(
     """Return a client of class `kind` that sends through `given`, or through our transport if that is `None`.
 
     Headers, query parameters and authentication of `given` are used where the request has none of its own; its cookies,
-    base URL, time limits and whether it follows redirects are not, and its cookies stay as they are. `verify` is as for `http_transport.client_options`.
-    Closing the client leaves `given` open.
+    base URL, time limits and whether it follows redirects are not, and its cookies stay as they are. `verify` is as for
+    `http_transport.client_options`. Closing the client leaves `given` open.
     """
     if given is None:
         from xmcp import http_transport  # which loads aiohttp
