@@ -478,6 +478,8 @@ class Chat:
                     if text:
                         if text is piece:
                             self._text.append(text)
+                        else:
+                            request.received.bytes += len(text.encode("utf-8", "surrogatepass"))
                         yield piece
                         await let_others_run(told := told + 1)
         except ProviderError:

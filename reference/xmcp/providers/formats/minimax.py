@@ -104,7 +104,7 @@ class Assembly(chat_completions.Assembly):
         if not pieces or not isinstance(text := pieces[-1], str):
             return pieces
         thought, said = self._tag.take(text)
-        self._received.bytes += max(0, len(text) - len(said))
+        self._received.bytes += len(text) - len(thought) - len(said)  # what is held back, and tags
         return [*pieces[:-1], *([Reasoning(thought)] if thought else []), *([said] if said else [])]
 
     def finish(self, *, done: bool) -> Completion:
@@ -148,7 +148,7 @@ class Assembly(chat_completions.Assembly):
             self._grow(chat_completions.CALL_COUNTS_AS)
             self._details[key] = _Detail()
         size, text = self._details[key].take(detail)
-        self._received.bytes += size
+        self._received.bytes += size - len(text)
         self._grow(size)
         return text
 
