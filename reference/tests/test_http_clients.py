@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import httpx2
@@ -109,8 +109,31 @@ async def test_what_fails_in_the_application_is_a_failure_of_the_provider(
             await ask(provider)
         await provider.aclose()
     assert (caught.value.category, caught.value.began) == (ErrorCategory.NETWORK, where == "body")
-    said = "broke in the middle of its answer" if where == "body" else "the http_client failed: RuntimeError: of a hook"
+    said = "broke in the middle of its answer" if where == "body" else "the http_client failed: RuntimeError"
     assert said in caught.value.message
+    assert "of a hook" not in caught.value.message  # it may quote keys
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("Bearer sk-1"), httpx2.HTTPStatusError])
+async def test_what_the_application_raises_is_named_and_not_quoted(failure: Any) -> None:
+    async def fails(response: httpx2.Response) -> None:
+        if isinstance(failure, Exception):
+            raise failure
+        await response.aread()
+        response.raise_for_status()  # its message has the URL
+
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(401))
+    async with httpx2.AsyncClient(transport=transport, event_hooks={"response": [fails]}) as inner:
+        target = ServerTarget("http://host/mcp?key=sk-1", http_client=inner)
+        async with AIClient([target], llm_provider=ScriptedProvider(["hi"])) as ai:
+            events = [event async for event in ai.stream_chat("q", [])]
+            (status,) = ai.servers
+        async with new_client(httpx2.AsyncClient, inner) as client:
+            with pytest.raises(httpx2.ReadError, match=r"^the http_client failed: \w+$") as caught:
+                await client.get("http://host/?key=sk-1")
+    assert "sk-1" in str(caught.value.__cause__)
+    assert "sk-1" not in repr(status)
+    assert "sk-1" not in repr(events)
 
 
 async def test_what_the_application_set_for_its_client_counts_unless_the_request_has_it_itself() -> None:
@@ -143,20 +166,120 @@ async def test_what_the_application_set_for_its_client_counts_unless_the_request
     assert inner.is_closed
 
 
-async def test_cookies_of_servers_do_not_pile_up_and_none_is_sent_for_another_provider() -> None:
+def noted(seen: list[httpx2.Request]) -> httpx2.MockTransport:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        return httpx2.Response(500)
+
+    return httpx2.MockTransport(answer)
+
+
+async def test_the_key_of_a_provider_and_the_query_of_its_url_stay() -> None:
+    seen: list[httpx2.Request] = []
+    options: Any = {"auth": ("user", "pass"), "params": {"alt": "json", "tenant": "t1"}}
+    async with httpx2.AsyncClient(transport=noted(seen), **options) as given:
+        for provider in (OpenAIProvider("sk-own", http_client=given), GeminiProvider("g-own", http_client=given)):
+            with pytest.raises(ProviderError):
+                await ask(provider)
+            await provider.aclose()
+    to_openai = [request for request in seen if request.url.host == "api.openai.com"]
+    to_gemini = [request for request in seen if request not in to_openai]
+    assert {request.headers["authorization"] for request in to_openai} == {"Bearer sk-own"}
+    assert {request.headers["x-goog-api-key"] for request in to_gemini} == {"g-own"}
+    assert {request.headers["authorization"] for request in to_gemini} == {"Basic dXNlcjpwYXNz"}
+    assert {request.url.query for request in to_openai} == {b"alt=json&tenant=t1"}
+    assert {request.url.query for request in to_gemini} == {b"alt=sse&tenant=t1"}
+
+
+async def test_the_query_and_the_credentials_in_the_url_of_a_server_stay() -> None:
+    seen: list[httpx2.Request] = []
+    options: Any = {"auth": ("user", "pass"), "params": {"tenant": "t1", "app": "a b"}}
+    async with httpx2.AsyncClient(transport=noted(seen), headers={"user-agent": "shop/1"}, **options) as given:
+        for url in ("http://host/mcp?tenant=of%20target", "http://me:mine@host/mcp"):
+            target = ServerTarget(url, http_client=given)
+            async with AIClient([target], llm_provider=ScriptedProvider(["hi"])) as ai:
+                await ai.chat("q", [])
+    assert {(request.url.query, request.headers["authorization"]) for request in seen} == {
+        (b"tenant=of%20target&app=a+b", "Basic dXNlcjpwYXNz"),
+        (b"tenant=t1&app=a+b", "Basic bWU6bWluZQ=="),
+    }
+    assert {request.headers["user-agent"] for request in seen} == {"shop/1"}
+
+
+async def test_parameters_of_the_application_stay_with_the_host_that_was_asked() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(str(request.url))
+        return httpx2.Response(307, headers={"location": "http://b/"}) if len(seen) == 1 else httpx2.Response(200)
+
+    seen: list[str] = []
+    async with (
+        httpx2.AsyncClient(transport=httpx2.MockTransport(answer), params={"key": "k"}) as given,
+        new_client(httpx2.AsyncClient, given, follow_redirects=True) as client,
+    ):
+        await client.get("http://a/")
+    assert seen == ["http://a/?key=k", "http://b/"]
+
+
+class Challenged(httpx2.Auth):
+    """Authentication in two steps."""
+
+    closed = 0
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        try:
+            response = yield request
+            if response.status_code == 401:
+                request.headers["authorization"] = "Answer 1"
+                yield request
+        finally:
+            self.closed += 1
+
+
+async def test_authentication_of_the_application_may_take_several_requests() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200 if "authorization" in request.headers else 401)
+
+    auth = Challenged()
+    async with (
+        httpx2.AsyncClient(transport=httpx2.MockTransport(answer), auth=auth) as given,
+        new_client(httpx2.AsyncClient, given) as client,
+    ):
+        assert (await client.get("http://host/")).status_code == 200
+        assert auth.closed == 1
+        assert (await client.get("http://host/", headers={"Authorization": "own"})).status_code == 200
+        assert auth.closed == 1
+
+
+async def test_cookies_of_servers_do_not_pile_up_and_those_of_the_application_stay() -> None:
     numbers = itertools.count()
     sent: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         sent.append(request.headers.get("cookie", ""))
-        return httpx2.Response(200, headers=[("set-cookie", f"c{next(numbers)}=1") for _ in range(60)])
+        cookies = ["session=of-server", *(f"c{next(numbers)}=1" for _ in range(60))]
+        return httpx2.Response(200, headers=[("set-cookie", cookie) for cookie in cookies])
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as inner:
-        for _ in range(20):
+        inner.cookies.set("session", "of-app", domain="host.local")
+        inner.cookies.set("other", "of-app")
+        for _ in range(5):
             async with new_client(httpx2.AsyncClient, inner) as client:
-                await client.get("http://host/")
-        assert len(inner.cookies) <= MAX_COOKIES + 60
-    assert {*sent} == {""}
+                for _ in range(5):
+                    await client.get("http://host/")
+        kept = {(cookie.name, cookie.value) for cookie in inner.cookies.jar}
+    assert kept == {("session", "of-app"), ("other", "of-app")}
+    assert [cookies.count("=") for cookies in sent[:5]] == [0, 61, 0, 61, 0]
+    assert "of-app" not in "".join(sent)
+    assert sent[5] == ""  # another provider
+
+
+async def test_cookies_do_not_pile_up_in_a_client_over_our_transport() -> None:
+    async with new_client(httpx2.AsyncClient, None) as client:
+        for number in range(MAX_COOKIES + 1):
+            client.cookies.set(f"c{number}", "1")
+        for hook in client.event_hooks["response"]:
+            await hook(httpx2.Response(200))
+        assert len(client.cookies) == 0
 
 
 SYNC = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200)))

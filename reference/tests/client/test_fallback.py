@@ -20,7 +20,7 @@ FIRST, OTHER = ScriptedProvider([]), ScriptedProvider([])
 
 def test_the_chain_is_made_of_names_providers_and_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    chain = fallback.chain(FIRST, "a", ["b", (OTHER, "c"), (OTHER, None), ("OpenAIProvider", "d")])
+    chain = fallback.chain(FIRST, "a", ["b", (OTHER, "c"), (OTHER, None), ("OpenAIProvider", "d")], fallback.made)
     assert chain[:4] == (Model(FIRST, "a"), Model(FIRST, "b"), Model(OTHER, "c"), Model(OTHER, None))
     assert isinstance(chain[4].provider, OpenAIProvider)
     assert chain[4].name == "d"
@@ -42,7 +42,7 @@ def test_the_chain_is_made_of_names_providers_and_classes(monkeypatch: pytest.Mo
 )
 def test_what_is_no_model_is_refused_in_words(fallbacks: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        fallback.chain(FIRST, None, fallbacks)
+        fallback.chain(FIRST, None, fallbacks, fallback.made)
 
 
 @pytest.mark.parametrize(("name", "error"), [("", ValueError), (7, TypeError)])
@@ -64,14 +64,31 @@ class OneMethod:
 
 def test_a_model_that_is_there_twice_is_asked_once() -> None:
     asked = OneMethod()
-    chain = fallback.chain(asked, None, [(asked, None), (asked, "m-1"), (asked, "m-2"), "m-2", (OneMethod(), "m-1")])
+    others: list[Any] = [(asked, None), (asked, "m-1"), (asked, "m-2"), "m-2", (OneMethod(), "m-1")]
+    chain = fallback.chain(asked, None, others, fallback.made)
     assert [one.name for one in chain] == [None, "m-2", "m-1"]
     assert [one.name for one in fallback.first(chain, (asked, "m-2"), fallback.made)] == ["m-2", "m-1"]
-    assert fallback.chain(FIRST, "a", ["b", "a", (FIRST, "b"), (OTHER, "a")]) == (
+    assert fallback.chain(FIRST, "a", ["b", "a", (FIRST, "b"), (OTHER, "a")], fallback.made) == (
         Model(FIRST, "a"),
         Model(FIRST, "b"),
         Model(OTHER, "a"),
     )
+
+
+async def test_a_class_that_is_named_twice_is_one_provider_and_may_be_the_built_in_one(
+    monkeypatch: pytest.MonkeyPatch, chat_server: Any
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    names: list[Any] = [("AnthropicProvider", "m"), ("AnthropicProvider", "m"), ("OpenAIProvider", "a"), "a"]
+    options: Any = {"openai_api_key": "k", "openai_base_url": chat_server.url, "llm_model": "a"}
+    async with AIClient([], fallback_models=names, **options) as ai:
+        first, other = ai._settings.models
+        assert (first.provider.name, first.name) == ("openai", "a")
+        assert (other.provider.name, other.name) == ("anthropic", "m")
+        assert ai._own_providers == [first.provider, other.provider]
+        chat_server.replies = [chat_server.reply.streamed("ok")]
+        assert (await ai.chat("q", [], model=("OpenAIProvider", "b")))["answer"] == "ok"
+        assert ai._own_providers == [first.provider, other.provider]
 
 
 @pytest.mark.parametrize("category", list(ErrorCategory))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -14,13 +15,16 @@ from support.clock import never, run
 from support.http_host import listening
 from support.scripted_model import ChatServer, ScriptedModel, asks
 from support.scripted_server import ScriptedServer
+from support.vendors.every import EVERY
+from support.vendors.stand_in import StandIn
 
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient, Conversation
 from xmcp.client.hooks.middleware import Stack
 from xmcp.client.hooks.quotas import TenantQuotas
-from xmcp.providers import Completion, OpenAIProvider, ProviderError, Usage
+from xmcp.providers import Completion, ModelRequest, OpenAIProvider, ProviderError, Reasoning, Usage
+from xmcp.providers.contract import Answer
 
 TEXT = "word " * 40
 """About 50 tokens."""
@@ -97,14 +101,41 @@ def test_an_answer_that_a_time_out_ends_counts_what_was_received(limit: dict[str
     run(main())
 
 
-@pytest.mark.parametrize(("pieces", "counted"), [([TEXT, BROKE], True), ([BROKE], False)])
+@pytest.mark.parametrize(
+    ("pieces", "counted"), [([TEXT, BROKE], True), ([Reasoning(TEXT), BROKE], True), ([BROKE], False)]
+)
 async def test_an_answer_that_broke_off_counts_if_anything_had_arrived(pieces: list[Any], counted: bool) -> None:
     records: list[UsageRecord] = []
     quotas = TenantQuotas()
     told = await events_of(chat(ScriptedModel(pieces, "whole"), **metered(records, quotas)))
     assert [record.get("estimated") for record in records] == [True, None][not counted :]
+    assert [record["output_tokens"] for record in records[:-1]] == [50][not counted :]
     assert [event.type for event in told].count("usage") == len(records)
     assert told[-1].result["usage"]["llm_calls"] == len(records)
+
+
+@pytest.mark.parametrize("vendor", EVERY, ids=lambda vendor: vendor.__name__)
+async def test_what_a_model_thought_before_its_answer_broke_off_counts_once(vendor: type[StandIn]) -> None:
+    records: list[UsageRecord] = []
+    thought = "so, " * 100
+
+    async def breaks_off(request: ModelRequest) -> AsyncGenerator[Any, None]:
+        async with aclosing(stream(request)) as pieces:
+            async for piece in pieces:
+                yield piece
+                if isinstance(piece, str):
+                    raise BROKE
+
+    async with vendor() as stand_in:
+        if "shown_reasoning" in stand_in.lacks:
+            pytest.skip("the vendor shows none")
+        stand_in.answers(Answer("text", reasoning=thought))
+        stream = stand_in.provider.stream
+        await events_of(chat(ScriptedModel(breaks_off, "whole"), **metered(records, TenantQuotas())))
+    first, _ = records
+    assert first["output_tokens"] is not None
+    if first.get("estimated"):  # else the vendor has counted them already
+        assert 101 <= first["output_tokens"] <= 115
 
 
 def test_a_model_that_sends_nothing_until_it_is_given_up_counts_its_whole_estimate() -> None:

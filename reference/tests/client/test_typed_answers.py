@@ -291,6 +291,41 @@ async def test_the_final_tool_is_the_answer_of_a_vendor_without_schemas(vendor: 
     assert [event.tool_name for event in events if event.type == "tool_call"] == ["t"]
 
 
+async def test_text_beside_the_final_call_is_told_and_the_answer_is_not_appended_to_it() -> None:
+    async with DeepSeek() as stand_in:
+        stand_in.answers(Answer("Sure, here it is.", (ToolCall("c9", FINAL, GOOD),), "tool_calls"))
+        async with AIClient([], llm_provider=stand_in.provider) as ai:
+            events = [event async for event in ai.stream_chat("q", [], answer_type=Report)]
+    assert "".join(event.text for event in events if isinstance(event, LLMDelta)) == "Sure, here it is."
+    result = events[-1].result
+    assert (result.value, result["answer"]) == (VALUE, GOOD)
+    assert result["history"][-1] == {"role": "assistant", "content": GOOD}
+
+
+async def test_blanks_beside_the_final_call_hide_no_answer() -> None:
+    model = ScriptedModel(Completion("\n\n", (ToolCall("c9", FINAL, GOOD),), "tool_calls"))
+    async with AIClient([], llm_provider=model) as ai:
+        events = [event async for event in ai.stream_chat("q", [], answer_type=Report)]
+    assert "".join(event.text for event in events if isinstance(event, LLMDelta)) == f"\n\n{GOOD}"
+
+
+@pytest.mark.parametrize("written", ["", " \n"])
+async def test_a_final_call_without_arguments_is_an_object_without_members(written: str) -> None:
+    class Nothing(BaseModel):
+        pass
+
+    async with AIClient([], llm_provider=ScriptedModel(asks((FINAL, written)))) as ai:
+        result = await ai.chat("q", [], answer_type=Nothing)
+    assert (result.value, result["answer"], result["stop_reason"]) == (Nothing(), "{}", "stop")
+
+
+async def test_a_final_call_that_is_cut_before_its_arguments_is_no_answer() -> None:
+    cut = Completion("", (ToolCall("c9", FINAL, ""),), "length")
+    async with AIClient([], llm_provider=ScriptedModel(cut)) as ai:
+        result = await ai.chat("q", [], answer_type=Report)
+    assert (result.value, result["answer"], result["stop_reason"]) == (None, None, "length")
+
+
 async def test_the_final_tool_is_offered_where_there_is_no_other() -> None:
     async with DeepSeek() as stand_in:
         stand_in.answers(final(GOOD))

@@ -389,7 +389,7 @@ async def test_what_has_arrived_is_known_when_the_answer_breaks_off(vendor: Anth
     with pytest.raises(ProviderError) as caught:
         await ask(vendor, received=received)
     assert caught.value.category is ErrorCategory.NETWORK
-    assert (received.bytes, received.usage, received.model) == (4 + 3 + 4, Usage(10), said.MODEL)
+    assert (received.bytes, received.usage, received.model) == (3 + 4, Usage(10), said.MODEL)
 
 
 async def test_what_is_not_known_yet_is_left_out(vendor: AnthropicMessages) -> None:

@@ -407,7 +407,7 @@ async def test_what_arrived_is_known_before_the_end(server: Server) -> None:
     received = Received()
     error = await failure(server, ModelRequest(HELLO, received=received))
     assert "broke off in the middle" in error.message
-    assert (received.bytes, received.usage, received.model) == (11 + 1 + 7, Usage(9), MODEL)
+    assert (received.bytes, received.usage, received.model) == (1 + 7, Usage(9), MODEL)
 
 
 async def test_a_delta_is_given_before_the_rest_has_arrived(server: Server) -> None:

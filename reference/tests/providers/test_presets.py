@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
 import openai
 import pytest
+from support.growth import is_linear
 from support.http_host import http_host
 from support.vendors.chat_completions import delta
 from support.vendors.presets import DeepSeek, MiniMax, Ollama
@@ -173,7 +174,7 @@ async def test_what_a_local_model_thinks_is_no_text() -> None:
         vendor.answers(Answer("ok"))
         pieces, completion = await ask(vendor, received=received)
     assert "".join(pieces) == completion.text == "ok"
-    assert received.bytes == len("Hm, hm.")
+    assert received.bytes == 0
 
 
 # ---- DeepSeek
@@ -373,10 +374,27 @@ def test_many_entries_of_details_count_to_the_size_of_an_answer(monkeypatch: pyt
         assembly.take({"choices": [{"delta": {"reasoning_details": [{"index": n} for n in range(100)]}}]})
 
 
-async def test_reasoning_content_goes_back_where_there_are_no_details(mini_max: MiniMax) -> None:
-    mini_max.answers(
-        stream_of({"reasoning_content": "Hm"}, {"reasoning_content": "."}, {"content": "ok"}), Answer("ok")
-    )
+def test_parts_of_a_text_after_all_of_it_take_time_in_proportion() -> None:
+    def work(times: int) -> Callable[[], Any]:
+        begun, parts = "x" * (500_000 * times), 1000 * times
+
+        def take() -> None:
+            detail = minimax._Detail()
+            for text in (begun, begun + "y", *("z" * parts)):
+                detail.take({"text": text})
+            assert detail.whole() == {"text": f"{begun}y{'z' * parts}"}
+
+        return take
+
+    assert is_linear(work)
+
+
+@pytest.mark.parametrize("beside", [{}, {"reasoning_details": []}, {"reasoning_details": None}])
+async def test_reasoning_content_goes_back_where_there_are_no_details(
+    mini_max: MiniMax, beside: dict[str, Any]
+) -> None:
+    thoughts = [{"reasoning_content": text, **beside} for text in ("Hm", ".")]
+    mini_max.answers(stream_of(*thoughts, {"content": "ok"}), Answer("ok"))
     _, completion = await ask(mini_max)
     await ask(mini_max, [*HELLO, *answered(completion), *HELLO])
     assert mini_max.bodies[1]["messages"][1] == {"role": "assistant", "content": "ok", "reasoning_content": "Hm."}

@@ -252,10 +252,9 @@ class AIClient:
                 raise MissingKey(OpenAIProvider, "openai_") from None
         provider: Any = options.llm_provider or built_in
         self._made = partial(fallback.made, http_client=options.http_client)
-        models = fallback.chain(provider, options.llm_model, options.fallback_models, self._made)
-        made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
-        self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
-        self._named_providers = {type(model.provider).__name__: model.provider for model in models if model.made}
+        self._own_providers: list[Any] = [built_in] if built_in else []
+        self._named_providers: dict[str, LLMProvider] = {OpenAIProvider.__name__: built_in} if built_in else {}
+        models = fallback.chain(provider, options.llm_model, options.fallback_models, self._provider_named)
         meta_tool_names = selected(options.meta_tools)
         self._settings = ChatSettings(
             models=models,
@@ -600,7 +599,8 @@ class AIClient:
             raise ValueError(f"tools is not valid: {wrong}")
 
     def _provider_named(self, name: str, option: str) -> LLMProvider:
-        """Return the provider of a class name; it is made once, and closed with the client."""
+        """Return the provider of a class name, which may be the built-in one; it is made once, and closed with the
+        client."""
         if name not in self._named_providers:
             provider = self._named_providers[name] = self._made(name, option)
             self._own_providers += [provider] if hasattr(provider, "aclose") else []

@@ -15,13 +15,14 @@ from xmcp.chat.usage import Usage
 
 @dataclass(slots=True)
 class Received:
-    """What has arrived of an answer besides its text; the provider updates it while the answer streams.
+    """What has arrived of an answer besides its pieces; the provider updates it while the answer streams.
 
     A request that is cancelled, or whose answer breaks off, is accounted for by it. A provider may leave it alone.
     """
 
     bytes: int = 0
-    """Of what the model wrote apart from the text that was yielded: arguments of calls, reasoning."""
+    """Of what the model wrote apart from the pieces that are yielded, such as arguments of calls. The client adds the
+    reasoning that is."""
     usage: Usage = field(default_factory=Usage)
     """The tokens as far as the vendor has counted them."""
     model: str | None = None

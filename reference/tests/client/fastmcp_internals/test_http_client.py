@@ -13,8 +13,9 @@ import pytest
 from fastmcp.client.transports import SSETransport, StreamableHttpTransport
 
 from xmcp.client.servers.fastmcp_internals import resilient
-from xmcp.client.servers.fastmcp_internals.http_client import MAX_COOKIES, _bound_body, bound
+from xmcp.client.servers.fastmcp_internals.http_client import _bound_body, bound
 from xmcp.client.servers.peer_limits import Allowance
+from xmcp.http_clients import MAX_COOKIES
 
 pytestmark = pytest.mark.usefixtures("over_each_transport")
 

@@ -269,8 +269,10 @@ class Chat:
             if wanted is not None and (answer := answered_by_tool(self._completion)) is not self._completion:
                 self._completion = answer
                 if not answer.tool_calls:
-                    self._text = [answer.text]
-                    yield LLMDelta(turn=self._turn, text=answer.text)
+                    # What is told as text of the model stays: it wrote that, and does not write it again.
+                    told, self._text = "".join(self._text), [answer.text]
+                    if answer.text and not told.strip(XML_WHITE_SPACE):
+                        yield LLMDelta(turn=self._turn, text=answer.text)
             completion = self._completion
             if wanted is None or completion.tool_calls or ending(completion)[0] != "stop":
                 return
@@ -476,6 +478,8 @@ class Chat:
                     if text:
                         if text is piece:
                             self._text.append(text)
+                        else:
+                            request.received.bytes += len(text.encode("utf-8", "surrogatepass"))
                         yield piece
                         await let_others_run(told := told + 1)
         except ProviderError:

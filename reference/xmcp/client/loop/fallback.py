@@ -25,19 +25,17 @@ class Model:
 
     provider: LLMProvider
     name: str | None
-    made: bool = False
-    """Whether the provider was made here, from the name of its class, so that the client must close it."""
 
 
 def chain(
     given: LLMProvider | ChatComplete,
     model: str | None,
     fallbacks: Sequence[Fallback],
-    make: Callable[[str, str], LLMProvider] | None = None,
+    make: Callable[[str, str], LLMProvider],
 ) -> tuple[Model, ...]:
     """Return the models in the order in which they are asked; one that is there twice is asked once.
 
-    `make` is as for `first`; default `made`.
+    `make` is as for `first`.
 
     Raises:
         TypeError, ValueError: an entry of `fallbacks` is neither the name of a model nor a pair (provider, name), or a
@@ -50,7 +48,7 @@ def chain(
     _check_name("llm_model", model)
     models = [Model(provider, model)]
     for fallback in fallbacks:
-        other = _model(provider, fallback, "fallback_models", make or made)
+        other = _model(provider, fallback, "fallback_models", make)
         if not any(_same(other, one) for one in models):
             models.append(other)
     return tuple(models)
@@ -59,7 +57,8 @@ def chain(
 def first(models: Sequence[Model], given: Any, make: Callable[[str, str], LLMProvider]) -> tuple[Model, ...]:
     """Return the models for a chat that begins with the model `given`; the fallbacks stay, without that one.
 
-    `make` returns the provider of a class name, given the option for messages. Raises what `chain` raises.
+    `make` returns the provider of a class name, the same one each time, given the option for messages. Raises what
+    `chain` raises.
     """
     model = _model(models[0].provider, given, "model", make)
     return (model, *(one for one in models[1:] if not _same(one, model)))
@@ -114,10 +113,9 @@ def _model(provider: LLMProvider, given: Any, option: str, make: Callable[[str, 
         raise TypeError(f"{option} has {given!r}; it takes names of models, or pairs (provider, model).")
     chosen, name = given
     _check_name(option, name)
-    by_name = isinstance(chosen, str)
     if isinstance(chosen, str):
         chosen = make(chosen, option)
-    return Model(as_provider(f"The provider in {option}", chosen), name, by_name)
+    return Model(as_provider(f"The provider in {option}", chosen), name)
 
 
 def _check_name(option: str, name: Any) -> None:

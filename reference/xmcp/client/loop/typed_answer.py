@@ -16,6 +16,7 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.client.loop.recursive_unions import recursive_union
+from xmcp.client.loop.stop_reason import CUT
 from xmcp.client.tools.meta_tools import ANSWER
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ def answered_by_tool(completion: Completion) -> Completion:
     if others:
         return replace(completion, tool_calls=others, vendor_state=None)
     reason = "stop" if completion.finish_reason == "tool_calls" else completion.finish_reason
-    text = completion.tool_calls[-1].arguments
+    text = completion.tool_calls[-1].arguments.strip()
+    if reason not in CUT:
+        text = text or "{}"  # as a call of any tool without arguments
     return replace(completion, text=text, tool_calls=(), finish_reason=reason, vendor_state=None)
 
 

@@ -526,7 +526,7 @@ class Assembly:
             return self._take_text(part, self._str(block, "text"))
         for member in ("id", "name", "thinking", "signature", "data", "partial_json"):
             said = self._str(block, member)
-            if member in ("name", "thinking", "data"):
+            if member in ("name", "data"):
                 self._received.bytes += _bytes(said)
         if kind == "tool_use" and not isinstance(block.get("input"), dict | None):
             raise self._fault("`input` is not an object")
@@ -547,7 +547,7 @@ class Assembly:
             source, target = _MEMBERS[kind]
             piece = self._str(delta, source)
             self._grow(len(piece))
-            if kind != "signature_delta":
+            if kind not in ("signature_delta", "thinking_delta"):
                 self._received.bytes += _bytes(piece)
             part.pieces.setdefault(target, []).append(piece)
             if kind == "thinking_delta":

@@ -252,12 +252,9 @@ class Assembly:
         return ()
 
     def _reasoning(self, delta: Mapping[str, Any]) -> str:
-        """Return the reasoning in a delta, and count it. Servers that write both members write the same in them."""
+        """Return the reasoning in a delta. Servers that write both members write the same in them."""
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if not isinstance(reasoning, str):
-            return ""
-        self._received.bytes += _bytes(reasoning)
-        return reasoning
+        return reasoning if isinstance(reasoning, str) else ""
 
     def _grow(self, characters: int) -> None:
         self._size += characters

@@ -604,7 +604,6 @@ class Assembly:
 
     def _take_thought(self, text: str, signed: dict[str, str]) -> None:
         """Take what the model thinks aloud. The vendor wants it back only if it is signed."""
-        self._received.bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if signed:
             self._grow(len(text))
             self._note({"thought": text, **signed})

@@ -104,7 +104,7 @@ class Assembly(chat_completions.Assembly):
         if not pieces or not isinstance(text := pieces[-1], str):
             return pieces
         thought, said = self._tag.take(text)
-        self._received.bytes += max(0, len(text) - len(said))
+        self._received.bytes += len(text) - len(thought) - len(said)  # what is held back, and tags
         return [*pieces[:-1], *([Reasoning(thought)] if thought else []), *([said] if said else [])]
 
     def finish(self, *, done: bool) -> Completion:
@@ -130,7 +130,7 @@ class Assembly(chat_completions.Assembly):
         return [*([Reasoning(thought)] if thought else []), *([said] if said else [])]
 
     def _reasoning(self, delta: Mapping[str, Any]) -> str:
-        if isinstance(details := delta.get("reasoning_details"), list):
+        if isinstance(details := delta.get("reasoning_details"), list) and details:
             return "".join([self._take_detail(detail) for detail in details])
         if thought := super()._reasoning(delta):
             self._grow(len(thought))
@@ -148,7 +148,7 @@ class Assembly(chat_completions.Assembly):
             self._grow(chat_completions.CALL_COUNTS_AS)
             self._details[key] = _Detail()
         size, text = self._details[key].take(detail)
-        self._received.bytes += size
+        self._received.bytes += size - len(text)
         self._grow(size)
         return text
 
@@ -221,6 +221,8 @@ class _Detail:
         self._texts: list[str] = []
         self._grows: bool | None = None
         """Whether each part has all of the text so far; `None`: not known yet."""
+        self._size = 0
+        """Characters of the text so far, where each part has all of it."""
 
     def take(self, part: Mapping[str, Any]) -> tuple[int, str]:
         """Add a part; return its size in about bytes, and the text in it that is new."""
@@ -234,19 +236,23 @@ class _Detail:
         return size + added, new
 
     def _take_text(self, text: str) -> tuple[int, str]:
-        last, new = self._texts[-1] if self._texts else "", text
-        if self._grows is not False and last:
-            continued = text.startswith(last)
-            if continued and len(text) > len(last) >= _BY_CHANCE:
-                self._grows = True
-            elif self._grows is None and not continued:
-                self._grows = False
-            if self._grows:
-                self._texts = [text if continued else last + text]
-                new = text[len(last) :] if continued else text
-                return len(new), new
-            if continued:
+        if self._grows:
+            if len(text) >= self._size:  # or it cannot have all of it, and looking would take quadratic time
+                so_far = "".join(self._texts)
+                self._texts, text = [so_far], text.removeprefix(so_far)
+            self._texts.append(text)
+            self._size += len(text)
+            return len(text), text
+        new = text
+        if self._grows is None and self._texts:
+            last = self._texts[-1]
+            if text.startswith(last):
                 new = text[len(last) :]  # most likely all of it so far, but for a text so short
+                if new and len(last) >= _BY_CHANCE:
+                    self._grows, self._texts, self._size = True, [text], len(text)
+                    return len(new), new
+            else:
+                self._grows = False
         self._texts.append(text)
         return len(text), new
 

@@ -307,7 +307,7 @@ class Assembly(chat_completions.Assembly):
                 self._grow(chat_completions.CALL_COUNTS_AS)
                 self._thoughts.append(last := _Thought(at))
             size, text = last.take(part)
-            self._received.bytes += size
+            self._received.bytes += size - len(text)
             self._grow(size)
             reasoning.append(text)
         return "".join(reasoning)

@@ -335,7 +335,6 @@ class Assembly:
         text = self._delta(event)
         if not text:
             return ""
-        self._received.bytes += _bytes(text)
         before, self._thinking = self._thinking, tuple(map(event.get, _PLACES))
         return Reasoning(text if before in ((), self._thinking) else BETWEEN_MESSAGES + text)
 

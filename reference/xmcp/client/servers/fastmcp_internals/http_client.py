@@ -34,10 +34,6 @@ CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
 
 
-MAX_COOKIES: Final = 100
-"""After how many cookies all that a server set are forgotten. Each request is searched for those that it needs."""
-
-
 NEVER_SENT: Final = f"{PREFIX}never_sent"
 """Member of the data of a protocol error made here: True if the request cannot have reached the server."""
 
@@ -94,12 +90,11 @@ def bound(client: httpx2.AsyncClient) -> None:
             listening.renew()
 
     async def after(response: httpx2.Response) -> None:
-        if len(client.cookies) > MAX_COOKIES:
-            client.cookies.clear()
         await _bound_body(response, listening)
 
     client.event_hooks.setdefault("request", []).append(before)
     client.event_hooks.setdefault("response", []).append(after)
+    http_clients.bound_cookies(client)  # a factory of the application may have made it
 
 
 _REQUEST: Final = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?[^,]{1,100}, ?"method"')
