@@ -28,7 +28,7 @@ from xmcp.providers import (
     ToolSchemas,
     Usage,
 )
-from xmcp.providers.base import Received
+from xmcp.providers.base import Reasoning, Received
 from xmcp.providers.contract import Answer
 from xmcp.providers.formats import responses
 from xmcp.providers.formats.responses import Assembly, request_body, whole
@@ -520,7 +520,8 @@ async def test_an_answer_in_one_piece_is_read_too(chat_server: Any, provider: Op
     answer = stand_in.response("completed", output, usage={"input_tokens": 10, "output_tokens": 5})
     chat_server.replies = [Reply([json.dumps(answer).encode()], 200, "application/json")]
     pieces, completion = await ask(provider)
-    assert pieces == [completion.text] == ["Let me see."]
+    assert pieces == [str(Reasoning("Hm.")), "Let me see."]
+    assert completion.text == "Let me see."
     assert (completion.tool_calls, completion.finish_reason) == (CALLS, "tool_calls")
     assert (completion.usage, completion.model) == (Usage(10, 5), stand_in.MODEL)
     assert completion.vendor_state is not None
