@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from support.growth import is_linear
 
 from xmcp.cli.chat.streamed_markdown import StreamedMarkdown
 
@@ -53,6 +56,18 @@ def test_a_fence_stays_open_until_it_is_closed() -> None:
     assert stream.finished() == []
     stream.feed("```\nafter\n")
     assert stream.finished() == ["```python\na = 1\n\n\nb = 2\n\n# c\n```"]
+
+
+def test_a_piece_costs_its_own_size_however_much_has_come() -> None:
+    def fed(times: int) -> Callable[[], None]:
+        def feed() -> None:
+            stream = StreamedMarkdown()
+            for _ in range(20_000 * times):
+                stream.feed("word")
+
+        return feed
+
+    assert is_linear(fed)
 
 
 @example(["", "# a", "# a", "# a"], 1)

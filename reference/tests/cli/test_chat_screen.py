@@ -34,6 +34,7 @@ from xmcp.cli.chat.calls import call_line, error_line, seconds, share
 from xmcp.cli.chat.money import cost, used
 from xmcp.cli.chat.screen import Screen
 from xmcp.client.loop.usage import NOTHING
+from xmcp.render.terminal.markdown import SafeMarkdown
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 HOSTILE = "\x1b[31m[bold]x[/] \x9b2J\x07"
@@ -149,6 +150,21 @@ def test_of_a_block_that_is_higher_than_the_screen_the_end_is_shown_and_in_the_e
     assert drawing.lines == ["●  • item 0", *(f"   • item {i}" for i in range(1, 30))]
 
 
+def test_each_block_is_drawn_once_however_many_come_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources: list[str] = []
+
+    def counted(source: str) -> SafeMarkdown:
+        sources.append(source)
+        return SafeMarkdown(source)
+
+    monkeypatch.setattr("xmcp.cli.chat.screen.SafeMarkdown", counted)
+    drawing = Drawing().take(text("".join(f"word {i}\n\n" for i in range(20)) + "- x\n" * 20))
+    assert len(sources) == 21
+    drawing.take(ChatWarning(turn=1, text="cut"))  # what else stays leaves the open block as it is
+    assert len(sources) == 21
+    assert drawing.lines == ["● word 0", *(f"  word {i}" for i in range(1, 20)), "! cut", *["   • x"] * 20]
+
+
 def test_nothing_is_written_for_what_did_not_change() -> None:
     drawing = Drawing()
     drawing.take(text("some words"))
@@ -198,6 +214,19 @@ def test_calls_that_run_at_the_same_time_have_a_line_each() -> None:
     drawing = Drawing().take(requested("a", {}, "1"), requested("b", {}, "2"), succeeded("b", "", call_id="2"))
     assert drawing.lines[0] == "✓ b()  0.3 s"
     assert "a()" in drawing.lines[1]
+
+
+def test_of_more_calls_than_the_screen_has_room_for_some_are_counted_and_nothing_of_them_stays() -> None:
+    names = [f"t{i}" for i in range(40)]
+    drawing = Drawing(height=10).take(*(requested(name, {}, name) for name in names))
+    drawing.take(text("some words"))
+    drawing.clock.now += 1
+    drawing.screen.tick()
+    assert len(drawing.lines) < 10
+    assert "t5()" in drawing.lines[-2]
+    assert drawing.lines[-1] == "  and 34 more calls"
+    drawing.screen.end()
+    assert drawing.lines == ["● some words"]
 
 
 def test_a_call_that_is_tried_again_says_why() -> None:

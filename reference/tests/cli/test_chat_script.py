@@ -16,6 +16,7 @@ from support.scripted_model import ChatServer, Replies, Reply
 
 from xmcp.cli import run
 from xmcp.cli.chat.model_choice import NAMES, VENDORS, NoModel, model_of, vendor_named
+from xmcp.client import Conversation
 
 SECRET = "sk-test-0123456789abcdef"
 KEYS = sorted({key for vendor in VENDORS.values() for key in vendor.keys} | {"OPENAI_BASE_URL", "OLLAMA_HOST"})
@@ -135,6 +136,20 @@ def test_an_answer_that_is_none_ends_with_1_and_a_reason(ask: Ask, model: ChatSe
         "cut he\n",
         "xmcp chat: The model reached its output limit: the answer is cut.\n",
     )
+
+
+@pytest.mark.slow
+def test_instructions_are_also_given_to_a_conversation_that_goes_on(
+    ask: Ask, model: ChatServer, workplace: Path
+) -> None:
+    nobody: Any = None
+    history: Any = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    before = Conversation(nobody, system="Be brief.", history=history)
+    (workplace / "talk.json").write_text(json.dumps(before.snapshot()), encoding="utf-8")
+    model.replies = [Replies.streamed("Hello.")]
+    assert ask("--once", "c", "--resume", "talk.json", "--system", "Be long.") == (0, "Hello.\n", "")
+    sent = [message["content"] for message in model.requests[0]["messages"]]
+    assert sent == ["Be long.", "a", "b", "c"]
 
 
 @pytest.mark.slow

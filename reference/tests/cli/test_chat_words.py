@@ -12,7 +12,8 @@ from xmcp.cli.chat.approvals import LONGEST, Approvals, arguments, asked
 from xmcp.cli.chat.commands import COMMANDS, NoSuchCommand, command_in, completions
 from xmcp.cli.chat.demo_model import answer
 from xmcp.cli.chat.saved import NotSaved, read_snapshot, write_snapshot
-from xmcp.cli.chat.session import Session
+from xmcp.cli.chat.session import Session, instructed
+from xmcp.client import Conversation
 from xmcp.providers import Turn
 
 SNAPSHOT = {"format": "xmcp-conversation", "version": 1, "history": []}
@@ -118,6 +119,41 @@ def test_a_file_that_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff")
     with pytest.raises(NotSaved, match="it is no text"):
         read_snapshot(tmp_path / "binary")
+
+
+class Talk:
+    """A session with nobody, of a conversation that was saved."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.said: list[str] = []
+        nobody: Any = None
+        ai: Any = SimpleNamespace(tools=[])
+        screen: Any = SimpleNamespace(say=lambda words, *_: self.said.append(words))
+        self.conversation = Conversation(ai, system="Be brief.")
+        self.session = Session(nobody, ai, screen, nobody, nobody, self.conversation, model="m", vendor="v", file=file)
+
+
+@pytest.mark.parametrize("name", ["~no_such_user/talk.json", "talk\0.json", "talk\ud800.json"])
+def test_a_name_that_no_file_can_have_is_said(name: str) -> None:
+    session = Talk().session
+    for command in (session.save, session.load):
+        with pytest.raises(NotSaved, match="is no name of a file"):
+            command(name)
+
+
+def test_a_new_conversation_is_not_written_over_the_old_one(tmp_path: Path) -> None:
+    session = Talk(tmp_path / "talk.json").session
+    session.save("")
+    session.clear("")
+    with pytest.raises(NotSaved, match="Name the file"):
+        session.save("")
+
+
+@pytest.mark.parametrize(("text", "history"), [("Be long.", [{"role": "system", "content": "Be long."}]), ("", [])])
+def test_instructions_take_the_place_of_those_before(text: str, history: list[dict[str, str]]) -> None:
+    talk = Talk()
+    ai: Any = SimpleNamespace(tools=[])
+    assert instructed(ai, talk.conversation, text).history == history
 
 
 # ---- the script ----

@@ -184,7 +184,7 @@ def _run(console: Console, wanted: Wanted, servers: Servers, llm: LLMProvider, m
     from xmcp.cli.chat.saved import NotSaved
     from xmcp.cli.chat.screen import Screen
     from xmcp.cli.chat.script import answer_once, code_of
-    from xmcp.cli.chat.session import Leave, Session, resumed
+    from xmcp.cli.chat.session import Leave, Session, instructed, resumed
     from xmcp.cli.waiting import Waiting
     from xmcp.client import AIClient, Conversation
 
@@ -219,11 +219,11 @@ def _run(console: Console, wanted: Wanted, servers: Servers, llm: LLMProvider, m
                 )
             return _UNREACHABLE
         try:
-            conversation = (
-                Conversation(ai, system=wanted.system) if wanted.resume is None else resumed(ai, wanted.resume)
-            )
+            conversation = Conversation(ai) if wanted.resume is None else resumed(ai, wanted.resume)
         except NotSaved as error:
             raise click.BadParameter(str(error), param_hint="--resume") from error
+        if wanted.system is not None:
+            conversation = instructed(ai, conversation, wanted.system)
         approvals = Approvals(everything=wanted.allow_writes)
         if wanted.question is not None and not by_person:
             return answer_once(background, conversation, wanted.question, approvals, lines=wanted.lines)

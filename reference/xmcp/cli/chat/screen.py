@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from rich.console import Console, RenderableType
@@ -79,6 +80,9 @@ class Screen:
         self._text = StreamedMarkdown()
         self._marked = False
         """Whether the model's mark stands before the text of this turn."""
+        self._open_drawn = ("", False, 0)
+        """Of which text, mark and width `_open_lines` are."""
+        self._open_lines: list[str] = []
         self._calls: dict[str, _Call] = {}
         self._servers: dict[str, str | None] = {}
         self._known: set[str] = set()
@@ -268,16 +272,25 @@ class Screen:
         self._text.close()
 
     def _commit(self, blocks: Sequence[str]) -> None:
+        staying: list[str] = []
         for block in blocks:
-            if block.strip():
-                self._gap = True
-                lines = self._model_text(block)
+            if lines := self._model_text(block):
+                staying += ["", *lines]
                 self._marked = True
-                self._stay(lines)
-                self._gap = True
+        if staying:
+            self._gap = True
+            self._stay(staying[1:])  # at once: each time, what changes is written again
+            self._gap = True
 
     def _model_text(self, source: str) -> list[str]:
         return self._beside("" if self._marked else "●", "magenta", SafeMarkdown(source))
+
+    def _open_text(self) -> list[str]:
+        """Return the lines of the block that the model is writing, drawn again only if it has changed."""
+        now = (self._text.open, self._marked, self.console.width)
+        if now != self._open_drawn:
+            self._open_drawn, self._open_lines = now, self._model_text(self._text.open)
+        return self._open_lines
 
     def _beside(self, mark: str, style: str, shown: RenderableType) -> list[str]:
         """Return lines of `shown`, two cells from the left; the mark stands before the first one."""
@@ -296,18 +309,22 @@ class Screen:
         if self._paused or not self._live.possible:
             return []
         wheel = _WHEEL[int(now * 8) % len(_WHEEL)]
-        calls = [self._running(wheel, call, now) for call in self._calls.values()]
+        most = max(self.console.height - 4, 1)
+        calls = [self._running(wheel, call, now) for call in islice(self._calls.values(), most)]
+        if (more := len(self._calls) - most) > 0:
+            calls.append(f"  and {more} more call{'' if more == 1 else 's'}")
         if not calls and self._waiting_since is not None and now - self._waiting_since > _PATIENCE:
             about = f": {label(self._thought, 4000)[-(self.console.width - 24) :]}" if self._thought else ""
             calls = [self._one_line(wheel, f"thinking{about}", seconds(1000 * (now - self._waiting_since)))]
         room = max(self.console.height - len(calls) - 2, 3)
-        text = self._model_text(self._text.open) if self._text.open.strip() else []
+        text = self._open_text()
         cut = len(text) - room
         if cut > 0:
             text = ["  …", *text[cut + 1 :]]
         if text and (self._gap or not self._marked):
             text = ["", *text]
-        return [*text, *(["", *calls] if calls and (text or self._gap) else calls)]
+        lines = [*text, *(["", *calls] if calls and (text or self._gap) else calls)]
+        return lines[-max(self.console.height - 1, 1) :]  # what is above the screen could not be taken back
 
     def _running(self, wheel: str, call: _Call, now: float) -> str:
         facts = [seconds(1000 * (now - call.began)), call.told]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -250,20 +250,17 @@ class Session:
 
     def change_system(self, text: str) -> None:
         """Print the instructions, or change them: `-` takes them back."""
-        snapshot = self._conversation.snapshot()
-        history = snapshot["history"]
-        own = [message for message in history if message["role"] not in _INSTRUCTIONS]
         if text:
-            snapshot["history"] = own if text == "-" else [{"role": "system", "content": text}, *own]
-            self._conversation = Conversation.resume(self._ai, snapshot)
+            self._conversation = instructed(self._ai, self._conversation, "" if text == "-" else text)
             self._screen.say("The model has no instructions now." if text == "-" else "The model has them now.", "dim")
             return
-        said = [message["content"] for message in history if message["role"] in _INSTRUCTIONS]
+        said = [message["content"] for message in self._conversation.history if message["role"] in _INSTRUCTIONS]
         self._screen.say(visible("\n".join(map(str, said))) if said else "The model has no instructions.", "dim")
 
     def clear(self, _: str) -> None:
-        """Begin a new conversation."""
+        """Begin a new conversation, which is not to be written over the one before."""
         self._conversation.clear()
+        self._file = None
         self._screen.say("A new conversation; the instructions to the model stay.", "dim")
 
     def save(self, file: str) -> None:
@@ -272,7 +269,7 @@ class Session:
         Raises:
             NotSaved: it cannot be written.
         """
-        path = Path(file).expanduser() if file else self._file
+        path = _path(file) if file else self._file
         if path is None:
             raise NotSaved("Name the file: /save FILE.")
         write_snapshot(path, self._conversation.snapshot())
@@ -287,7 +284,7 @@ class Session:
         """
         if not file:
             raise NotSaved("Name the file: /load FILE.")
-        path = Path(file).expanduser()
+        path = _path(file)
         self._conversation = resumed(self._ai, path)
         self._file = path
         self.recall()
@@ -317,6 +314,29 @@ class Session:
 def _tell(ask: Ask, decision: bool | str) -> None:
     if not ask.answer.cancelled():  # the chat can have ended meanwhile
         ask.answer.set_result(decision)
+
+
+def _path(file: str) -> Path:
+    """Return the file that a person names.
+
+    Raises:
+        NotSaved: no file can have that name.
+    """
+    try:
+        path = Path(file).expanduser()
+        with suppress(OSError):
+            path.stat()
+    except (RuntimeError, ValueError) as error:  # no such user; a NUL, or what has no bytes
+        raise NotSaved(f"{label(file, 200)} is no name of a file: {label(str(error), 200)}") from error
+    return path
+
+
+def instructed(ai: AIClient, conversation: Conversation, text: str) -> Conversation:
+    """Return a conversation with these instructions to the model in place of its own; `""` for none."""
+    snapshot = conversation.snapshot()
+    own = [message for message in snapshot["history"] if message["role"] not in _INSTRUCTIONS]
+    snapshot["history"] = [{"role": "system", "content": text}, *own] if text else own
+    return Conversation.resume(ai, snapshot)
 
 
 def resumed(ai: AIClient, path: Path) -> Conversation:
