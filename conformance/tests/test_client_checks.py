@@ -805,9 +805,38 @@ def of_a_request_that_the_client_did_not_accept() -> TraceBuilder:
     return s
 
 
+def of_a_client_that_reads_slower_than_its_server_writes() -> TraceBuilder:
+    """Each attempt is over in no time at the server, and the client tells of it as it reads, for two seconds."""
+    s = turn(call(), tools=[tool("search", read_only=True)])
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    for attempt in (1, 2):
+        number = s.called()
+        rows = range(1, 51)
+        for row in rows:
+            s.report(number, row, 50, "a row")
+        if attempt == 1:
+            s.failed(number, failure("UPSTREAM_UNAVAILABLE", retryable=True, side_effects="none"))
+        else:
+            s.answered(number)
+        for row in rows:
+            s.wait(0.04)
+            s.tell("tool_progress", call_id="t1", progress=row, total=50, text="a row")
+        if attempt == 1:
+            s.tell("retry", call_id="t1", wait_ms=2000)  # as the servers see it
+    s.reply()
+    s.tell("tool_result", call_id="t1")
+    s.ask()
+    s.say("Seven.")
+    s.tell("done")
+    s.end("Seven.")
+    return s
+
+
 @pytest.mark.parametrize(
     "builder",
     [
+        of_a_client_that_reads_slower_than_its_server_writes(),
         of_an_application_that_asked_for_no_events(),
         of_a_model_that_failed_as_the_chat_was_cancelled(),
         of_an_answer_that_broke_off_before_the_chat_was_cancelled(),

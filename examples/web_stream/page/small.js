@@ -8,10 +8,10 @@ form.addEventListener("submit", async (submitted) => {
   const question = form.elements.question.value
   add("h2", question)
   const body = JSON.stringify({ page, question })
-  const { body: stream } = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body })
-  const lines = {} // one for each call of a tool
-  let [rest, answer] = ["", null]
-  for await (const piece of stream.pipeThrough(new TextDecoderStream())) {
+  const response = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body })
+  if (!response.ok) return add("p", await response.text())
+  let [lines, rest, answer] = [{}, "", null] // one line for each call of a tool
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
     const messages = (rest + piece).split("\n\n")
     rest = messages.pop()
     for (const message of messages) {
@@ -20,6 +20,7 @@ form.addEventListener("submit", async (submitted) => {
       const { type, call_id: id, tool_name: name } = event
       const say = (words) => ((lines[id] ??= add("p", "")).textContent = `${name} ${words}`)
       if (type === "llm_delta") (answer ??= add("p", "")).append(event.text)
+      else if (type === "retry" && !id) answer?.replaceChildren() // the model begins again
       else if (type === "tool_started") say("is called …")
       else if (type === "tool_progress") say(`is at ${event.progress} of ${event.total ?? "?"}`)
       else if (type === "tool_result") say("has answered")

@@ -22,6 +22,7 @@ from xmcp.chat import json_pieces
 from xmcp.chat.json_pieces import MAX_OPEN, PIECE, SPARSE_BYTES, SPARSE_VALUES, decode_json
 from xmcp.client.servers import messages
 from xmcp.client.servers.messages import INLINE_BYTES, read_message
+from xmcp.providers.formats import chat_completions
 
 # ---- JSON in pieces ----
 
@@ -64,6 +65,27 @@ def test_a_text_in_pieces_has_the_value_that_it_has_as_a_whole(data: bytes, piec
         patch.setattr(json_pieces, "PIECE", piece)
         patch.setattr(json_pieces, "SPARSE_VALUES", -1)
         assert outcome(decode_json, data) == outcome(from_json, data)
+
+
+HALVES = st.lists(
+    st.sampled_from([rb"\ud83d", rb"\ude00", rb"\uD83D", rb"\\", rb"\u0041", b"u", b"d83d", "é😀".encode()]),
+    max_size=12,
+)
+
+
+@given(HALVES, st.integers(1, 20))
+@example([rb"\ud83d", rb"\ud83d", rb"\ud83d", rb"\ude00"], 3)
+@example([rb"\\", b"u", b"d83d", rb"\ude00"], 7)
+@fuzzing(300)
+def test_a_string_of_halves_of_pairs_in_pieces_has_the_value_that_it_has_as_a_whole(
+    parts: list[bytes], piece: int
+) -> None:
+    data = b'["%b"]' % b"".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_pieces, "PIECE", piece)
+        patch.setattr(json_pieces, "SPARSE_VALUES", -1)
+        assert decode_json(data, json.loads) == json.loads(data)
+        assert decode_json(data, chat_completions._loads) == chat_completions._loads(data)
 
 
 def test_a_text_that_is_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

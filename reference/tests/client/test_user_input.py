@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 from threading import get_ident
 from typing import Any
 
@@ -96,6 +97,12 @@ def test_pictures(part: ImagePart, url: str) -> None:
     assert content_of([part]) == [{"type": "image_url", "image_url": {"url": url}}]
 
 
+def test_names_may_have_any_characters_but_those_that_control() -> None:
+    name = "Bild 9\u202fAM\u00a0(ü).png"
+    (part,) = content_of([FilePart(b"a", "image/png", name)])  # type: ignore[misc]
+    assert part["file"]["filename"] == name  # type: ignore[index]
+
+
 def test_a_file_without_a_name_gets_one() -> None:
     (part,) = content_of([FilePart(b"a", "text/PLAIN")])
     assert part == {"type": "file", "file": {"filename": "file.txt", "file_data": "data:text/plain;base64,YQ=="}}
@@ -130,6 +137,18 @@ def test_a_file_without_a_name_gets_one() -> None:
         ([ImagePart("data:text/html,x")], ValueError, "has a data: URL that is not base64 of image/png"),
         ([FilePart(b"x", "pdf")], ValueError, "has the media type 'pdf': pass one such as 'application/pdf'"),
         ([FilePart(b"x", "a/b;base64,x")], ValueError, "has the media type"),
+        (
+            [FilePart(b"x", "a/b", Path("dir/a.pdf"))],
+            TypeError,
+            "user_query[0] has a value of type PosixPath as the na",
+        ),
+        (["a", FilePart(b"x", "a/b", 7)], TypeError, "user_query[1] has a value of type int as the name of the file: "),
+        ([FilePart(b"x", "a/b", b"a.pdf")], TypeError, "pass a text such as 'report.pdf', or None."),
+        (
+            [FilePart(b"x", "a/b", "a\r\nb")],
+            ValueError,
+            "user_query[0] has the name 'a\\r\\nb', with a control character: ",
+        ),
         (
             [FilePart(bytes(21 * 1024**2), "application/pdf", "report.pdf")],
             ValueError,

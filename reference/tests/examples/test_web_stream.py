@@ -244,6 +244,27 @@ async def test_the_page_of_forty_lines_shows_text_a_table_and_a_chart(chat_serve
 
 
 @pytest.mark.slow
+async def test_the_page_of_forty_lines_drops_what_is_void_and_says_what_is_refused(
+    chat_server: ChatServer, url: str
+) -> None:
+    broken, gate = chat_server.reply.streamed("It was long ago."), asyncio.Event()
+    broken.pieces[2:] = [None]
+    slow = chat_server.reply.streamed("It is now.")
+    slow.pieces.insert(2, gate)
+    chat_server.replies = [broken, slow]
+    async with browser.page() as page:
+        await page.show(f"{url}/small.html")
+        await ask_small(page, "When?")
+        await page.until(f"{SMALL_WORDS}.at(-1) === 'It is'")
+        await ask_small(page, "Well?")
+        await page.until(f"{SMALL_WORDS}.length === 4")
+        gate.set()
+        await page.until(f"{SMALL_WORDS}[1] === 'It is now.'")
+        refused = "The last question is still being answered: wait, or stop it."
+        assert await page.value(SMALL_WORDS) == ["When?", "It is now.", "Well?", refused]
+
+
+@pytest.mark.slow
 async def test_the_page_of_forty_lines_shows_how_far_a_tool_is(
     chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def _members() -> re.Pattern[bytes]:
 _MEMBERS: Final = _members()
 _IN_STRING: Final = re.compile(rb'[^"\\]*+(?:\\(?:[^u]|u.{4})[^"\\]*+)*+', re.DOTALL)
 _FIRST_OF_A_PAIR: Final = re.compile(rb"\\u[dD][89abAB]..", re.DOTALL)
+_SECOND_OF_A_PAIR: Final = re.compile(rb"\\u[dD][c-fC-F]..", re.DOTALL)
 _INSIDE_A_CHARACTER: Final = re.compile(rb"[\x80-\xbf]")
 _ESCAPE: Final = len(rb"\u0000")
 _SCALAR: Final = re.compile(rb'[^"\[\]{},: \t\r\n]*+')
@@ -188,9 +189,10 @@ class _Decoder:
 
     def _cut(self, at: int) -> int:
         """Return where a string can be cut, given where a piece of it ends: inside no character and no pair."""
-        for _ in range(2):  # a backslash and five characters can look like the first one of a pair
-            if _FIRST_OF_A_PAIR.match(self._data, at - _ESCAPE, at) and self._data.startswith(b"\\u", at):
-                at += _ESCAPE
+        # What looks like the first half of a pair may be an escaped backslash and five characters. Then what looks like
+        # the second half is one without a first, and the string can be cut after it, too.
+        if _FIRST_OF_A_PAIR.match(self._data, at - _ESCAPE, at) and _SECOND_OF_A_PAIR.match(self._data, at):
+            at += _ESCAPE
         for _ in range(3):
             at -= _INSIDE_A_CHARACTER.match(self._data, at) is not None
         return at

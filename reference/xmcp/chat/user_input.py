@@ -131,7 +131,13 @@ def _check_kind(part: InputPart, place: str) -> None:
                 raise ValueError(f"{place} {said}: pass the bytes of {_ONE_OF}. Anything else is a FilePart.")
             if given not in (None, kind):
                 raise ValueError(f"{place} has the media type {given!r}, and its bytes are {kind}: leave the type out.")
-        case FilePart(media_type=given):
+        case FilePart(media_type=given, name=name):
+            if not isinstance(name, str | None):
+                raise TypeError(
+                    f"{place} has {_type(name)} as the name of the file: pass a text such as 'report.pdf', or None."
+                )
+            if name and _CONTROL.search(name):
+                raise ValueError(f"{place} has the name {name[:100]!r}, with a control character: leave it out.")
             if not isinstance(given, str) or not _MEDIA_TYPE.fullmatch(given.lower()):
                 raise ValueError(f"{place} has the media type {given!r}: pass one such as 'application/pdf'.")
         case _:
@@ -154,6 +160,7 @@ def _written(part: InputPart) -> dict[str, Any]:
 
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ONE_OF: Final = f"{', '.join(IMAGE_TYPES[:-1])} or {IMAGE_TYPES[-1]}"
 _IMAGE_DATA: Final = tuple(f"data:{kind};base64," for kind in IMAGE_TYPES)
 _MARKS: Final = {

@@ -27,14 +27,14 @@ def _thinking(*told: dict[str, Any], answer: str = "Seven.") -> Trace:
     return s.trace
 
 
-def _reporting(reports: Sequence[float], told: Sequence[dict[str, Any]]) -> Trace:
-    """Return a chat with a call whose server sends reports of 30, of which the events tell."""
+def _reporting(reports: Sequence[float], told: Sequence[dict[str, Any]], message: str = "a row") -> Trace:
+    """Return a chat with a call whose server sends reports of 30 with `message`, of which the events tell."""
     s = turn(call())
     s.tell("tool_call", call_id="t1")
     s.tell("tool_started", call_id="t1")
     number = s.called()
     for progress in reports:
-        s.report(number, progress, 30, "a row")
+        s.report(number, progress, 30, message)
     for event in told:
         s.tell("tool_progress", call_id="t1", **event)
     s.wait(0.5)
@@ -88,6 +88,19 @@ def the_total_is_left_out(wrong: bool) -> Trace:
 @breaks("XMCP-REC-006", profile="client")
 def a_report_has_the_words_of_the_client(wrong: bool) -> Trace:
     return _reporting([1, 2], [_row(1, text="working" if wrong else "a row"), _row(2)])
+
+
+@breaks("XMCP-REC-006", profile="client")
+def a_report_with_a_control_character_loses_its_words(wrong: bool) -> Trace:
+    right = _row(1, text="a␛[2Jrow")
+    return _reporting([1, 2], [_row(1, text="working") if wrong else right, right | {"progress": 2}], "a\x1b[2J row\n")
+
+
+@breaks("XMCP-REC-006", profile="client")
+def a_report_with_a_wide_blank_has_no_words(wrong: bool) -> Trace:
+    right = _row(1, text="a\u3000row")
+    told = {"progress": 1, "total": 30} if wrong else right
+    return _reporting([1, 2], [told, right | {"progress": 2}], "a\u3000row")
 
 
 @breaks("XMCP-REC-001", profile="client")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain, repeat
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
@@ -18,6 +20,9 @@ _MOST: Final = 20
 """Events for each second that an attempt is under way (XMCP-REC-008)."""
 _COMPARED: Final = 900
 """Characters of a text that are compared: of a longer one the end is left out, perhaps with a mark."""
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_IN_ITS_PLACE: Final = 10
+"""Maximum number of characters in the place of a control character, such as `<U+001B>`."""
 
 
 def faults_of_progress(
@@ -40,11 +45,18 @@ def faults_of_progress(
     yield f"{_shown(event)}", f"a report that its server sent after the one told last, {newest}"
 
 
+_ENDS_AN_ATTEMPT: Final = ("retry", "tool_result", "tool_error")
+
+
 @check("XMCP-REC-008", profile="client")
 def _not_too_many(trace: TraceIndex) -> Observations:
     for call, told in _told_progress(trace):
         last = trace.time(told[-1][0])
-        most = sum(_MOST * (math.floor(max(0.0, min(one.ended, last) - one.begun)) + 1) for one in call.attempts)
+        # For the client an attempt lasts until it has read the answer, which the server's record does not tell.
+        ends = [trace.time(at) for at, event in call.turn.chat.events(call) if event.get("type") in _ENDS_AN_ATTEMPT]
+        open_ended = chain(ends, repeat(math.inf))
+        lasted = [min(end, last) - one.begun for one, end in zip(call.attempts, open_ended, strict=False)]
+        most = sum(_MOST * (math.floor(max(0.0, seconds)) + 1) for seconds in lasted)
         seen = f"{len(told)} events `tool_progress` of {call}"
         yield either("XMCP-REC-008", len(told) <= most, seen, f"{most} at most", where=told[-1][0])
 
@@ -73,10 +85,24 @@ def _told_progress(trace: TraceIndex) -> Iterator[tuple[ModelCall, list[tuple[in
 def _tells(event: Mapping[str, Any], report: Reported) -> bool:
     if event.get("progress") != report.progress or event.get("total") != report.total:
         return False
-    text, said = event.get("text"), report.message or ""
-    if not said.isprintable():
-        return True  # control characters are written in another way
-    return str(text or "").strip()[:_COMPARED] == said.strip()[:_COMPARED]
+    text, said = str(event.get("text") or "").strip(), report.message or ""
+    controls = len(_CONTROLS.findall(said))
+    return _is_written_otherwise(text, said, controls) if controls else text[:_COMPARED] == said.strip()[:_COMPARED]
+
+
+def _is_written_otherwise(text: str, said: str, controls: int) -> bool:
+    """Return whether a text has what stands between the control characters of what a server said, in its order."""
+    if len(text) > len(said) + controls * _IN_ITS_PLACE:
+        return False
+    size, seen, at = 0, "".join(text.split()), 0
+    for run in _CONTROLS.split(said[:_COMPARED]):
+        words = "".join(run[: max(0, _COMPARED - size)].split())
+        at = seen.find(words, at)
+        if at < 0:
+            return False
+        at += len(words)
+        size += len(run) + _IN_ITS_PLACE
+    return True
 
 
 def _in_words(report: Reported) -> str:
