@@ -481,7 +481,7 @@ def _check_server(number: int, servers: int, where: str) -> None:
 
 def _read(what: type[T], value: Any, where: str) -> T:
     try:
-        read: T = _reader(what).validate_python(value)
+        read: T = _reader(what).validate_python(value)  # type: ignore[arg-type]  # mypy takes a class for unhashable
     except ValidationError as error:
         at, says = first_fault(error)
         raise NoTrace(f"`{where}{quoted(at)}`: {says}") from error
@@ -505,7 +505,7 @@ def first_fault(error: ValidationError) -> tuple[str, str]:
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a trace."""
     described: list[type[Any]] = [Setup, *RECORDS.values()]
-    setup, *records = (_reader(what).json_schema() for what in described)
+    setup, *records = (_reader(what).json_schema() for what in described)  # type: ignore[arg-type]
     definitions: dict[str, Any] = {}
     for one in (setup, *records):
         definitions |= one.pop("$defs", {})
