@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -195,6 +196,7 @@ def test_servers_of_a_file_have_their_names_before_their_tools(ask: Ask, model: 
         (["--provider", "local", "--config", "empty.json", "shop.py", "--once", "x"], "either in --config or on"),
         (["--provider", "local", "--config", "empty.json", "--env", "A=b", "--once", "x"], "on the command line, not"),
         (["--provider", "local", "shop.py", "--resume", "none.json", "--once", "x"], "does not exist"),
+        (["--provider", "local", "shop.py", "--connect-timeout", "nan", "--once", "x"], "is no number"),
     ],
 )
 def test_wrong_use_is_said_before_anything_is_started(
@@ -206,6 +208,21 @@ def test_wrong_use_is_said_before_anything_is_started(
     (workplace / "bad.json").write_text("{]", encoding="utf-8")
     assert run(["chat", *options]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("given", "words"), [(None, "The question is empty"), (b"caf\xe9", "I am a script")], ids=["closed", "not UTF-8"]
+)
+def test_any_input_is_a_question_or_said_to_be_none(given: bytes | None, words: str) -> None:
+    command = [sys.executable, "-m", "xmcp", "chat", "--provider", "demo"]
+    if given is None:
+        command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
+    variables = {**os.environ, "PYTHONIOENCODING": "utf-8:strict", "FORCE_COLOR": "1"}
+    done = subprocess.run(command, input=given, capture_output=True, env=variables, timeout=300)
+    assert done.returncode == (2 if given is None else 0), done.stderr
+    assert words in (done.stdout + done.stderr).decode()
+    assert b"\x1b" not in done.stdout, "FORCE_COLOR makes no terminal of a file"
 
 
 # ---- whose model is asked ----

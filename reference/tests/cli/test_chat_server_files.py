@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.growth import is_linear
 
 from xmcp.cli.chat.server_files import LARGEST, BadServerFile, read_server_file, servers_in
 from xmcp.client import ServerTarget
@@ -39,6 +40,20 @@ def test_a_command_with_its_arguments_variables_and_folder(member: str) -> None:
 
 def test_a_command_can_be_a_list() -> None:
     assert read({"command": ["npx", "-y", "shop"]}).target == ["npx", "-y", "shop"]
+
+
+@pytest.mark.parametrize("beginning", ['"\\', '"\n', "/*", "/*/", ",\n", "//"])
+def test_reading_a_file_costs_no_more_than_its_size(beginning: str) -> None:
+    assert is_linear(lambda times: lambda: wrong(beginning * 4_000 * times))
+
+
+def test_what_has_no_end_is_said_where_it_begins() -> None:
+    assert wrong('{"mcpServers": {}, /* no end').startswith(", line 1, column 20:")
+    assert wrong('{"mcpServers').startswith(", line 1, column 2:")
+
+
+def test_a_number_that_nobody_can_read_is_said() -> None:
+    assert "cannot be read" in wrong('{"mcpServers": ' + "1" * 5_000 + "}")
 
 
 @pytest.mark.parametrize("member", ["url", "httpUrl", "serverUrl"])

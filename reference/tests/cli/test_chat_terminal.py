@@ -141,6 +141,15 @@ def test_ctrl_c_stops_an_answer_and_twice_leaves(chatting: Callable[..., Termina
         assert terminal.end() == 130
 
 
+def test_a_single_answer_that_is_stopped_ends_the_command(chatting: Callable[..., Terminal]) -> None:
+    with chatting("--once", "wait for it") as terminal:
+        terminal.wait_for("I begin to think 0 1 2")
+        terminal.type("\x03")
+        assert terminal.end() == 130
+        assert "again leaves" not in terminal.text
+        assert "! stopped" in terminal.text
+
+
 def test_a_conversation_is_saved_and_gone_on_with(
     chatting: Callable[..., Terminal], model: ChatServer, tmp_path: Path
 ) -> None:

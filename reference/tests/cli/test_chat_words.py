@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from xmcp.cli.chat.approvals import LONGEST, Approvals, arguments, asked
+from xmcp.cli.chat.approvals import LONGEST, MOST_ARGUMENTS, Approvals, arguments, asked
 from xmcp.cli.chat.commands import COMMANDS, NoSuchCommand, command_in, completions
 from xmcp.cli.chat.demo_model import answer
 from xmcp.cli.chat.saved import NotSaved, read_snapshot, write_snapshot
@@ -59,6 +59,18 @@ def test_what_is_asked_has_every_argument_with_nothing_hidden() -> None:
     assert lines[2] == "  amount = 5"
     assert lines[3].endswith("… and 102 more characters")
     assert arguments({}) == ["  (without arguments)"]
+
+
+def test_what_shows_nothing_is_spelled_out_in_an_argument() -> None:
+    assert arguments({"to": "ad\u200dmin\ufe0f\u2028\u3164\U000e0041 日 é"}) == [
+        '  to = "ad<U+200D>min<U+FE0F><U+2028><U+3164><U+E0041> 日 é"'
+    ]
+
+
+def test_the_question_is_not_lost_among_very_many_arguments() -> None:
+    lines = arguments({f"a{number}": number for number in range(100_000)})
+    assert len(lines) == MOST_ARGUMENTS + 1
+    assert lines[-1] == f"  … and {100_000 - MOST_ARGUMENTS:,} more arguments"
 
 
 # ---- commands ----

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from xmcp.cli.numbers import Number
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.options import ERAS, Options
 
@@ -19,17 +19,7 @@ _LARGEST: Final = 5_000_000
 """Maximum size of a file of arguments, in bytes."""
 
 
-class _Number(click.FloatRange):
-    """A number in a range, which `nan` is not."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(f"{value!r} is no number.", param, ctx)
-        return number
-
-
-_SECONDS: Final = _Number(0.1, 300)
+_SECONDS: Final = Number(0.1, 300)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -141,10 +131,10 @@ _OPTIONS: Final = (
         callback=_timeouts,
         help=f"Time for a call, or for those of a tool or pattern. Repeatable.  [default: {_DEFAULTS.call_timeout}]",
     ),
-    click.option("--rate", type=_Number(0.1, 10_000), metavar="NUMBER", help="Calls in a second, at most."),
+    click.option("--rate", type=Number(0.1, 10_000), metavar="NUMBER", help="Calls in a second, at most."),
     click.option(
         "--max-time",
-        type=_Number(1, 86_400),
+        type=Number(1, 86_400),
         metavar="SECONDS",
         help="Time after which no other call is made; the check then fails, unless all were made.",
     ),

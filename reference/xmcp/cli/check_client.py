@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
+from xmcp.cli.numbers import Number
 from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.client.command.adapter import Era, Limits
@@ -143,14 +144,14 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 )
 @click.option(
     "--start-timeout",
-    type=click.FloatRange(0.1, 300),
+    type=Number(0.1, 300),
     default=_DRIVING.limits.start,
     show_default=True,
     help="Seconds to start, to list tools again and to stop.",
 )
 @click.option(
     "--chat-timeout",
-    type=click.FloatRange(1, 3600),
+    type=Number(1, 3600),
     default=_DRIVING.limits.chat,
     show_default=True,
     help="Seconds for a chat.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from xmcp.cli.numbers import Number
 from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_conformance.profiles.codec.check_command import check_command
@@ -36,13 +37,13 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
 )
 @click.option(
     "--start-timeout",
-    type=click.FloatRange(0.1, 300),
+    type=Number(0.1, 300),
     default=30.0,
     show_default=True,
     help="Seconds for the first answer.",
 )
 @click.option(
-    "--answer-timeout", type=click.FloatRange(0.1, 300), default=10.0, show_default=True, help="Seconds for each other."
+    "--answer-timeout", type=Number(0.1, 300), default=10.0, show_default=True, help="Seconds for each other."
 )
 @click.option(
     "--examples", type=click.IntRange(0, 100_000), default=500, show_default=True, help="Responses drawn besides."

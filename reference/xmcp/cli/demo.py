@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from xmcp.cli.numbers import Number
 from xmcp.cli.plots import plots_option
 from xmcp.render.view.untrusted import visible
 
@@ -62,7 +63,7 @@ def conversation() -> tuple[tuple[str, ...], Script]:
 @click.command(short_help="See it work, without network or key.")
 @click.option(
     "--connect-timeout",
-    type=click.FloatRange(0.1, 300),
+    type=Number(0.1, 300),
     default=30.0,
     show_default=True,
     help="Seconds in which the sample server has to start.",

@@ -21,8 +21,6 @@ from xmcp_conformance.core.untrusted_text import printable
 MOST_READ: Final = DEFAULT_LIMITS.document_bytes
 """Bytes that are read of a file or of an answer."""
 _REDIRECTS: Final = 5
-_DEEPEST: Final = 200
-"""Levels of JSON; the schema of an envelope allows fewer."""
 
 
 class CannotRead(Exception):

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.cli.display_sources import CannotRead, Found, NoDisplay, displays_in, read
+from xmcp.cli.numbers import Number
 from xmcp.cli.plots import plots_option
 from xmcp.render import NoChart, to_markdown, to_png, to_svg
 from xmcp.render import render as drawn_in_terminal
@@ -41,7 +42,7 @@ _FAILED: Final = 3
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1, 300),
+    type=Number(0.1, 300),
     default=10,
     show_default=True,
     help="Seconds that the answer of a URL may take.",

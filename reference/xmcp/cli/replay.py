@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from xmcp.cli.numbers import Number
 from xmcp_conformance.core.past_call import PastCall
 from xmcp_conformance.core.plain_json import plain
 from xmcp_conformance.core.requirements import registry
@@ -28,7 +29,7 @@ from .server_access import Access, access_options
 from .suggestions import did_you_mean
 
 _UNREACHABLE: Final = 3
-_SECONDS: Final = click.FloatRange(0.1, 300)
+_SECONDS: Final = Number(0.1, 300)
 
 
 @click.command(cls=ServerCommand)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from xmcp.cli.numbers import Number
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.hosts.answers import Visit
 from xmcp_conformance.hosts.picture import picture
@@ -57,14 +58,14 @@ _UNREACHABLE = 3
 )
 @click.option(
     "--connect-timeout",
-    type=click.FloatRange(0.1, 300),
+    type=Number(0.1, 300),
     default=_DEFAULTS.connect_timeout,
     show_default=True,
     help="Seconds.",
 )
 @click.option(
     "--call-timeout",
-    type=click.FloatRange(0.1, 300),
+    type=Number(0.1, 300),
     default=_DEFAULTS.call_timeout,
     show_default=True,
     help="Seconds.",

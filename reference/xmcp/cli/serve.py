@@ -18,6 +18,7 @@ from typing import Any, Literal
 import click
 
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
+from xmcp.cli.numbers import Number
 from xmcp.cli.target import directory_of, load_server
 
 _ORIGIN = re.compile(r"\*|null|[^/]+://[^/]+/?")
@@ -48,7 +49,7 @@ _GRACE = 8.0  # seconds, as `xmcp.server.transports.GRACE`, which would load the
 )
 @click.option(
     "--grace",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=_GRACE,
     show_default=True,
     metavar="SECONDS",

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from xmcp.cli.numbers import Number
 from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.profiles.server.peers import HttpPeer, Peer, StdioPeer
 
@@ -194,7 +195,7 @@ def access_options(command: _Command) -> _Command:
         ),
         click.option(
             "--wait",
-            type=click.FloatRange(0, 600),
+            type=Number(0, 600),
             default=0.0,
             metavar="SECONDS",
             help="Wait so long for the port of a server over HTTP that was just started.",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final
 
 from xmcp.client import ToolState
-from xmcp.render.view.untrusted import label, revealed
+from xmcp.render.view.untrusted import label, spelled_out
 
+MOST_ARGUMENTS: Final = 20
+"""Maximum number of arguments that are shown: with more, nobody would see the question any more."""
 LONGEST: Final = 2000
 """Maximum number of characters of an argument that are shown; of a longer one it is said how much is left out."""
 
@@ -43,18 +46,25 @@ class Approvals:
 
 
 def asked(call: ToolState) -> list[str]:
-    """Return the lines that say what is to be approved: the tool, its server, every argument as it will be sent."""
+    """Return the lines that say what is to be approved: the tool, its server, the arguments as they will be sent."""
+    return [f"{named(call)} may change something. Call it?", *arguments(call.arguments)]
+
+
+def named(call: ToolState) -> str:
+    """Return the name of the tool of a call, with its server."""
     server = f" of {label(call.server, 60)}" if call.server else ""
-    return [f"{label(call.tool_name, 100)}{server} may change something. Call it?", *arguments(call.arguments)]
+    return f"{label(call.tool_name, 100)}{server}"
 
 
 def arguments(given: Mapping[str, Any]) -> list[str]:
-    """Return a line for each argument, with nothing in it hidden."""
-    return [f"  {label(name, 100)} = {_written(value)}" for name, value in given.items()] or ["  (without arguments)"]
+    """Return a line for each argument, with nothing in it hidden; what is left out is counted."""
+    lines = [f"  {label(name, 100)} = {_written(value)}" for name, value in islice(given.items(), MOST_ARGUMENTS)]
+    left = len(given) - len(lines)
+    return [*lines, *([f"  … and {left:,} more arguments"] if left else [])] or ["  (without arguments)"]
 
 
 def _written(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     left = len(text) - LONGEST
-    shown = " ".join(revealed(text[:LONGEST]).split("\n"))
+    shown = spelled_out(text[:LONGEST])
     return f"{shown} … and {left:,} more characters" if left > 0 else shown

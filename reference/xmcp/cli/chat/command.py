@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -17,6 +18,7 @@ import click
 from xmcp.cli.chat.model_choice import DEMO, NAMES, NoModel, model_of, vendor_named
 from xmcp.cli.chat.quiet import keep_logs
 from xmcp.cli.named_servers import ServerCommand, servers_named
+from xmcp.cli.numbers import Number
 from xmcp.cli.plots import plots_option
 from xmcp.cli.server_access import Access, access_options
 from xmcp_conformance.core.command_environment import CommandEnvironment
@@ -83,7 +85,7 @@ class Wanted:
 )
 @plots_option
 @access_options
-@click.option("--connect-timeout", type=click.FloatRange(0.1, 300), default=30.0, show_default=True, help="Seconds.")
+@click.option("--connect-timeout", type=Number(0.1, 300), default=30.0, show_default=True, help="Seconds.")
 def chat(
     target: tuple[str, ...],
     config: Path | None,
@@ -106,7 +108,10 @@ def chat(
     """
     from rich.console import Console
 
-    console = Console(highlight=False)
+    # FORCE_COLOR makes a terminal of every file, and a file is to have the answer alone.
+    console = Console(highlight=False, force_terminal=None if sys.stdout.isatty() else False)
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # the output of `git diff` need not be UTF-8
     wanted = Wanted(question=_question(once, console), **options)
     vendor, llm = _model(provider, model, base_url)
     servers = _servers(target or ((SAMPLE,) if vendor == DEMO and config is None else ()), config, access)
@@ -120,13 +125,18 @@ def _question(once: str | None, console: Console) -> str | None:
     Raises:
         click.UsageError: there is neither a question nor a person at a terminal.
     """
-    if once is None and not sys.stdin.isatty():
-        once = sys.stdin.read()
+    if once is None and not _typed():
+        once = "" if sys.stdin is None else sys.stdin.read()
     if once is None and not console.is_terminal:
         raise click.UsageError("The output is no terminal, so nobody can be asked: give the question with --once.")
     if once is not None and not once.strip():
         raise click.UsageError("The question is empty.")
     return once
+
+
+def _typed() -> bool:
+    """Return whether a person types the input; there is none after `<&-`."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _model(provider: str | None, model: str | None, base_url: str | None) -> tuple[str, LLMProvider]:
@@ -188,7 +198,7 @@ def _run(console: Console, wanted: Wanted, servers: Servers, llm: LLMProvider, m
     from xmcp.cli.waiting import Waiting
     from xmcp.client import AIClient, Conversation
 
-    by_person = console.is_terminal and sys.stdin.isatty()
+    by_person = console.is_terminal and _typed()
 
     def client() -> AIClient:
         return AIClient(
@@ -240,8 +250,9 @@ def _run(console: Console, wanted: Wanted, servers: Servers, llm: LLMProvider, m
         )
         if wanted.question is not None:
             try:
-                return code_of(session.answer(wanted.question))
+                done = session.answer(wanted.question, once=True)
             except Leave:
                 return _INTERRUPTED
+            return _INTERRUPTED if done is None and session.interrupted else code_of(done)
         session.welcome()
         return _INTERRUPTED if session.talk() else 0

@@ -52,9 +52,11 @@ def read_snapshot(path: Path) -> str:
     """
     shown = printable(str(path))
     try:
-        if path.stat().st_size > LARGEST:
+        with path.open("rb") as file:
+            read = file.read(LARGEST + 1)
+        if len(read) > LARGEST:
             raise NotSaved(f"{shown} has more than {LARGEST // 1024**2} MiB.")
-        return path.read_text(encoding="utf-8")
+        return read.decode("utf-8")
     except OSError as error:
         raise NotSaved(f"{shown} cannot be read: {reason_of(error)}.") from error
     except UnicodeDecodeError as error:

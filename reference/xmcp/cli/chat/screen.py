@@ -52,7 +52,6 @@ class _Call:
     line: str
     tool_name: str
     began: float
-    server: str | None = None
     told: str = ""
     """What its server says of its progress, or why it is tried again."""
 

@@ -72,6 +72,8 @@ def servers_in(text: str, environment: Mapping[str, str]) -> ServerFile:
         raise BadServerFile(f", line {error.lineno}, column {error.colno}: {error.msg}.") from error
     except RecursionError as error:
         raise BadServerFile(" is nested too deep.") from error
+    except ValueError as error:
+        raise BadServerFile(f" cannot be read: {printable(str(error))}.") from error
     member = next((name for name in MEMBERS if isinstance(value, dict) and isinstance(value.get(name), dict)), None)
     if member is None:
         raise BadServerFile(' has no object `mcpServers`: write {"mcpServers": {"NAME": {"command": "…"}}}.')
@@ -96,15 +98,17 @@ def _place(*members: str) -> str:
     return ".".join(printable(member) for member in members)
 
 
-_NO_JSON: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
+# Strings and comments without an end are found, too: else each beginning would be followed to the end of the text.
+_STRING: Final = r'("(?:[^"\\\n]|\\.)*"?)'
+_NO_JSON: Final = re.compile(_STRING + r"|(/\*(?:(?!\*/).)*\Z)|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA: Final = re.compile(_STRING + r"|,(?=\s*+[}\]])")
 
 
 def _plain_json(text: str) -> str:
     """Return JSON without comments and last commas; what is left stands where it stood, for messages."""
 
     def blank(found: re.Match[str]) -> str:
-        return found[1] or re.sub(r"[^\n]", " ", found[0])
+        return found[0] if found.lastindex else re.sub(r"[^\n]", " ", found[0])
 
     return _LAST_COMMA.sub(blank, _NO_JSON.sub(blank, text))
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from xmcp.cli.chat.approvals import Approvals, asked
+from xmcp.cli.chat.approvals import Approvals, asked, named
 from xmcp.cli.chat.background import Ask, Background, Interrupt, Over, interrupts_raised
 from xmcp.cli.chat.commands import COMMANDS, NoSuchCommand, command_in
 from xmcp.cli.chat.keyboard import Keyboard, echo
@@ -85,7 +85,6 @@ class Session:
             "/quit": self.leave,
         }
         self._interrupted = False
-        """Whether the last thing that the person did was Ctrl-C."""
 
     def welcome(self) -> None:
         """Print who is there: the model, the servers, what does not answer; and where a conversation goes on."""
@@ -132,6 +131,9 @@ class Session:
                 self._actions[name](given)
         except (NoSuchCommand, NotSaved) as error:
             self._screen.warn(str(error))
+        except KeyboardInterrupt:  # of a command: an answer takes its own
+            self._screen.say("")
+            self._interrupt()
 
     def _interrupt(self) -> None:
         """Take Ctrl-C: the second one in a row leaves.
@@ -144,8 +146,17 @@ class Session:
         self._interrupted = True
         self._screen.say(_AGAIN, "dim")
 
-    def answer(self, query: str) -> Done | None:
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last thing that the person did was Ctrl-C."""
+        return self._interrupted
+
+    def answer(self, query: str, *, once: bool = False) -> Done | None:
         """Have a question answered, and draw it; return the last event, or `None` if the answer was not finished.
+
+        Args:
+            query: The question.
+            once: Whether there is no prompt after it.
 
         Raises:
             Leave: the person pressed Ctrl-C twice.
@@ -170,7 +181,7 @@ class Session:
                             raise Leave(interrupted=True)
                         cancelled = self._interrupted = True
                     case Over(error=error):
-                        self._ended(error, done, cancelled=cancelled)
+                        self._ended(error, done, cancelled=cancelled, once=once)
                     case _ if not cancelled:
                         self._screen.event(message)
                         done = message if isinstance(message, Done) else done
@@ -180,9 +191,9 @@ class Session:
             self._screen.usage(done.result, time.monotonic() - began)
         return done
 
-    def _ended(self, error: BaseException | None, done: Done | None, *, cancelled: bool) -> None:
+    def _ended(self, error: BaseException | None, done: Done | None, *, cancelled: bool, once: bool) -> None:
         if cancelled and done is None:
-            self._screen.end(f"stopped; what there is of the answer is kept. {_AGAIN}")
+            self._screen.end("stopped" if once else f"stopped; what there is of the answer is kept. {_AGAIN}")
         elif error is not None and not self._screen.failed:
             self._screen.end(f"{type(error).__name__}: {label(str(error), 400)}")
 
@@ -198,7 +209,7 @@ class Session:
             self._screen.say(line)
         try:
             with interrupts_raised():
-                said = self._keyboard.answer("  [y]es, [n]o, [a]lways this tool, or why not: ")
+                said = self._keyboard.answer(f"  {named(ask.call)}: [y]es, [n]o, [a]lways this tool, or why not: ")
         except EOFError:
             self._screen.say("")
             said = "no"

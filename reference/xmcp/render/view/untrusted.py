@@ -48,6 +48,7 @@ def class_of(*tables: Ranges) -> str:
 _NONCHARACTER = re.compile(class_of(NONCHARACTERS))
 _JOINER = re.compile(class_of(JOINERS))
 _HIDDEN = re.compile(class_of(HIDDEN))
+_EMPTY = re.compile(f"(?! )(?:{class_of(BLANK)}|{class_of(HIDDEN)}|{class_of(NONCHARACTERS)})")
 _SOMETHING = re.compile("[^" + class_of(BLANK)[1:])
 
 
@@ -80,6 +81,14 @@ def revealed(text: str) -> str:
     For words that a person acts on (titles, messages, names): there a zero-width or tag character is a disguise.
     """
     return _HIDDEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", _JOINER.sub("", visible(text)))
+
+
+def spelled_out(text: str) -> str:
+    """Return text on one line with every character that shows nothing as its code point, also joiners and selectors.
+
+    For what a person allows to be sent: there every character counts.
+    """
+    return _EMPTY.sub(lambda found: f"<U+{ord(found[0]):04X}>", text).translate(_VISIBLE)
 
 
 def label(text: str, limit: int = 200) -> str:
