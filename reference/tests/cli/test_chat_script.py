@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.http_host import in_thread
 from support.scripted_model import ChatServer, Replies, Reply
+from support.shop_server import SHOP
 
 from xmcp.cli import run
 from xmcp.cli.chat.model_choice import NAMES, VENDORS, NoModel, model_of, vendor_named
@@ -21,28 +22,6 @@ from xmcp.client import Conversation
 
 SECRET = "sk-test-0123456789abcdef"
 KEYS = sorted({key for vendor in VENDORS.values() for key in vendor.keys} | {"OPENAI_BASE_URL", "OLLAMA_HOST"})
-SHOP = '''
-import sys
-
-from xmcp import XMCP, DisplayEnvelope
-
-mcp = XMCP("shop")
-print("a line in the log of the server", file=sys.stderr, flush=True)
-
-
-@mcp.tool()
-def delete_order(number: int) -> str:
-    """Delete an order."""
-    return f"order {number} is gone"
-
-
-@mcp.display_tool(annotations={"readOnlyHint": True})
-def sales(show_user: bool = False):
-    """Sales by region."""
-    if show_user:
-        return DisplayEnvelope(type="table", title="Sales", payload=[{"region": "EMEA", "sales": 42}], alt="42")
-    return [42]
-'''
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -101,7 +80,7 @@ def test_a_question_can_come_from_standard_input_and_a_display_is_text(ask: Ask,
     model.replies = [Replies.streamed(calls=[("c1", "sales", '{"show_user": true}')])]
     code, out, err = ask(given="Show it.\n")
     assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "Sales"
+    assert out.splitlines()[0] == "Sales – EMEA"
     assert "EMEA        42" in out
     assert model.requests[0]["messages"][-1]["content"] == "Show it.\n"
 

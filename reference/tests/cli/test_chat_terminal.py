@@ -13,34 +13,12 @@ from typing import Any
 import pytest
 from support.http_host import in_thread
 from support.scripted_model import ChatServer, Replies, Reply
+from support.shop_server import SHOP
 from support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
 SECRET = "sk-test-0123456789abcdef"
-SHOP = '''
-import sys
-import time
-
-from xmcp import XMCP, DisplayEnvelope
-
-mcp = XMCP("shop")
-print("a line in the log of the server", file=sys.stderr, flush=True)
-
-
-@mcp.tool()
-def delete_order(number: int) -> str:
-    """Delete an order."""
-    return f"order {number} is gone"
-
-
-@mcp.display_tool(annotations={"readOnlyHint": True})
-def sales(show_user: bool = False):
-    """Sales by region."""
-    if show_user:
-        return DisplayEnvelope(type="table", title="Sales – EMEA", payload=[{"region": "EMEA", "sales": 42}], alt="42")
-    return [42]
-'''
 
 
 @pytest.fixture
