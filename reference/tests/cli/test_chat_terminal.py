@@ -104,7 +104,7 @@ def test_ctrl_c_stops_an_answer_and_twice_leaves(chatting: Callable[..., Termina
         terminal.type("wait for it\r")
         terminal.wait_for("I begin to think 0 1 2")
         terminal.type("unseen")  # typed while the answer comes: not in the middle of it
-        terminal.type("\x03")
+        terminal.interrupt()
         terminal.wait_for("! stopped")
         assert "unseen" not in terminal.written
         terminal.wait_for(r"\n>$")
@@ -113,16 +113,16 @@ def test_ctrl_c_stops_an_answer_and_twice_leaves(chatting: Callable[..., Termina
         kept = [message["content"] for message in model.requests[1]["messages"]]
         assert kept == ["wait for it", "I begin to think 0 1 2", "go on"]
         terminal.wait_for(r"1 request · .*\n>$")
-        terminal.type("\x03")
+        terminal.interrupt()
         terminal.wait_for("Ctrl-C again leaves; so do Ctrl-D and /quit.\n>$")
-        terminal.type("\x03")
+        terminal.interrupt()
         assert terminal.end() == 130
 
 
 def test_a_single_answer_that_is_stopped_ends_the_command(chatting: Callable[..., Terminal]) -> None:
     with chatting("--once", "wait for it") as terminal:
         terminal.wait_for("I begin to think 0 1 2")
-        terminal.type("\x03")
+        terminal.interrupt()
         assert terminal.end() == 130
         assert "again leaves" not in terminal.text
         assert "! stopped" in terminal.text

@@ -100,6 +100,11 @@ class Terminal:
         """Press keys; `\\r` is Enter, `\\x03` is Ctrl-C, `\\x04` is Ctrl-D."""
         os.write(self._ours, keys.encode(self._encoding))
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C, as late as a person could: between its prompt and its wait, readline does not notice one."""
+        time.sleep(0.5)
+        self.type("\x03")
+
     def wait_for(self, words: str) -> str:
         """Return all that is shown once `words`, a regular expression, are there."""
         until = time.monotonic() + PATIENCE
