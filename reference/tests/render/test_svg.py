@@ -113,8 +113,30 @@ def test_a_grid_is_darker_where_its_values_are_larger() -> None:
         (one.get("fill"), float(one.get("fill-opacity"))) for one in parts(envelope, "path") if one.get("fill-opacity")
     ]
     assert len({fill for fill, _ in shades}) == 2
-    assert max(shade for _, shade in shades) > 0.9
+    assert max(shade for _, shade in shades) > 5 * min(shade for _, shade in shades)
     assert {"1", "9", "-9"} <= set(texts(envelope))
+
+
+@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", "#1f2328"), ("#0d1117", "#e6edf3")])
+def test_a_value_can_be_read_on_every_shade_in_light_and_in_dark(ground: str, ink: str) -> None:
+    rows = [{"x": str(n), "y": "a", "n": n} for n in (-0.1, *range(-7, 8))]
+    grid = chart("rect", rows, x={"field": "x"}, y={"field": "y"}, color={"field": "n", "type": "quantitative"})
+    shades = [(one.get("fill"), float(one.get("fill-opacity"))) for one in parts(grid, "path")]
+    assert len(shades) == 16
+    for fill, covers in shades:
+        shade = [covers * above + (1 - covers) * below for above, below in zip(rgb(fill), rgb(ground), strict=True)]
+        light, dark = sorted((luminance(shade), luminance(rgb(ink))), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (fill, covers)
+
+
+def rgb(colour: str) -> list[float]:
+    return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+
+
+def luminance(colour: list[float]) -> float:
+    """Return the relative luminance of WCAG 2."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 @pytest.mark.parametrize("count", [1, 2, 12])

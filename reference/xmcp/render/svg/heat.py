@@ -15,6 +15,9 @@ _ABOVE: Final = "#3a80c8"
 _BELOW: Final = "#cf6a17"
 _LEVELS: Final = 8
 """Shades that a person can tell from each other."""
+_FAINTEST: Final = 0.1
+_DARKEST: Final = 0.75
+"""How much a shade covers what is below it. Black on any of them can be read on white, and white on black."""
 _ROW: Final = 26.0
 _LOW_ROW: Final = 12.0
 _MANY: Final = 30
@@ -61,7 +64,8 @@ def _level(value: float, extent: float) -> int:
 
 
 def _shade(level: int) -> dict[str, Attribute]:
-    return {"fill": _BELOW if level < 0 else _ABOVE, "fill_opacity": 0.1 + 0.85 * (abs(level) - 1) / (_LEVELS - 1)}
+    opacity = _FAINTEST + (_DARKEST - _FAINTEST) * (abs(level) - 1) / (_LEVELS - 1)
+    return {"fill": _BELOW if level < 0 else _ABOVE, "fill_opacity": opacity}
 
 
 def _cells(heat: content.Heat, across: Bands, down: Bands) -> list[Markup]:
