@@ -56,10 +56,11 @@ def _tables() -> Iterator[tuple[str, Any, str, str]]:
     """Yield name, value, TypeScript type (empty: the narrowest) and description of each table."""
     names = (name for name in vars(limits) if name.isupper() and name != "ENVELOPE_RULES")
     yield "LIMITS", {name: getattr(limits, name) for name in names}, "", "How much is read and drawn: limits.py."
-    classes = {name: getattr(untrusted, name) for name in ("NONCHARACTERS", "BIDI", "JOINERS", "HIDDEN", "BLANK")}
-    classes["UNFIT"] = links.UNFIT
+    classes = {name: getattr(untrusted, name) for name in ("BIDI", "JOINERS", "HIDDEN", "BLANK")}
+    doc = "Characters, as the inside of a class with the flag `u`: "
     for name, ranges in classes.items():
-        yield name, character_class(ranges), "", f"Characters, as the inside of a class with the flag `u`: {name}."
+        yield name, character_class(ranges), "", f"{doc}{name}."
+    yield "UNFIT", _composed(character_class(links.UNFIT), classes), "string", f"{doc}UNFIT."
     yield (
         "LANGUAGES",
         LANGUAGES,
@@ -78,8 +79,24 @@ def _tables() -> Iterator[tuple[str, Any, str, str]]:
     yield "PAYLOADS", payload_shapes.SHAPES, "Shapes", "The shape of the payload of each display type."
 
 
+class _Expression(str):
+    """JavaScript."""
+
+    __slots__ = ()
+
+
+def _composed(text: str, classes: dict[str, untrusted.Ranges]) -> _Expression:
+    """Return a character class with the names of those that it contains: a browser loads each of them once."""
+    text = json.dumps(text)
+    for name, ranges in classes.items():
+        text = text.replace(json.dumps(character_class(ranges))[1:-1], f'" + {name} + "')
+    return _Expression(text.replace(' + "" + ', " + "))
+
+
 def _literal(value: Any) -> str:
     """Return a value as JavaScript; each member of an object has a line of its own."""
+    if isinstance(value, _Expression):
+        return value
     if not isinstance(value, dict):
         return json.dumps(value)
     return "{\n" + "".join(f"  {json.dumps(name)}: {json.dumps(member)},\n" for name, member in value.items()) + "}"

@@ -10,7 +10,7 @@ from xmcp_models import registry
 
 Strategy: TypeAlias = st.SearchStrategy[Any]
 
-SAMPLES = "\x00\x07\x1b\x9b\r\n\t\x7f[]:|#*`->_<>(){}\u202e\u2066\u200b\xa0\u3000\ufeff\ud800😀 ab1"
+SAMPLES = "\x00\x07\x1b\x9b\r\n\t\x7f[]:|#*`->_<>(){}\u202e\u2066\u200b\xa0\u3000\ufeff\ud800\ufffe\U0003ffff😀 ab1"
 MEMBERS = (
     *("label", "value", "message", "level", "code", "language", "uri", "size", "src", "alt", "columns", "rows", "key"),
     *("unit", "delta", "title", "align", "bytes", "note", "type", "caption", "total_rows", "truncated", "width"),

@@ -22,9 +22,6 @@ export const LIMITS = {
   "CATEGORIES": 200,
 } as const;
 
-/** Characters, as the inside of a class with the flag `u`: NONCHARACTERS. */
-export const NONCHARACTERS = "\\u{d800}-\\u{dfff}\\u{fdd0}-\\u{fdef}\\u{fffe}-\\u{ffff}\\u{1fffe}-\\u{1ffff}\\u{2fffe}-\\u{2ffff}\\u{3fffe}-\\u{3ffff}\\u{4fffe}-\\u{4ffff}\\u{5fffe}-\\u{5ffff}\\u{6fffe}-\\u{6ffff}\\u{7fffe}-\\u{7ffff}\\u{8fffe}-\\u{8ffff}\\u{9fffe}-\\u{9ffff}\\u{afffe}-\\u{affff}\\u{bfffe}-\\u{bffff}\\u{cfffe}-\\u{cffff}\\u{dfffe}-\\u{dffff}\\u{efffe}-\\u{effff}\\u{ffffe}-\\u{fffff}\\u{10fffe}-\\u{10ffff}" as const;
-
 /** Characters, as the inside of a class with the flag `u`: BIDI. */
 export const BIDI = "\\u{202a}-\\u{202e}\\u{2066}-\\u{2069}" as const;
 
@@ -38,7 +35,7 @@ export const HIDDEN = "\\u{ad}\\u{600}-\\u{605}\\u{61c}\\u{6dd}\\u{70f}\\u{890}-
 export const BLANK = "\\u{9}-\\u{a}\\u{d}\\u{20}\\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}-\\u{2029}\\u{202f}\\u{205f}\\u{2800}\\u{3000}\\u{ad}\\u{34f}\\u{61c}\\u{115f}-\\u{1160}\\u{17b4}-\\u{17b5}\\u{180b}-\\u{180f}\\u{200b}-\\u{200f}\\u{2060}-\\u{2065}\\u{206a}-\\u{206f}\\u{3164}\\u{fe00}-\\u{fe0f}\\u{feff}\\u{ffa0}\\u{fff0}-\\u{fffb}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}" as const;
 
 /** Characters, as the inside of a class with the flag `u`: UNFIT. */
-export const UNFIT = "\\u{0}-\\u{20}\\u{3c}\\u{3e}\\u{5c}\\u{7f}-\\u{a0}\\u{d800}-\\u{f8ff}\\u{f0000}-\\u{10ffff}\\u{202a}-\\u{202e}\\u{2066}-\\u{2069}\\u{200c}-\\u{200d}\\u{ad}\\u{600}-\\u{605}\\u{61c}\\u{6dd}\\u{70f}\\u{890}-\\u{891}\\u{8e2}\\u{115f}-\\u{1160}\\u{17b4}-\\u{17b5}\\u{180e}\\u{200b}\\u{200e}-\\u{200f}\\u{2060}-\\u{2065}\\u{206a}-\\u{206f}\\u{3164}\\u{feff}\\u{ffa0}\\u{fff0}-\\u{fffb}\\u{110bd}\\u{110cd}\\u{13430}-\\u{1343f}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}\\u{e01f0}-\\u{e0fff}\\u{9}-\\u{a}\\u{d}\\u{20}\\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}-\\u{2029}\\u{202f}\\u{205f}\\u{2800}\\u{3000}\\u{ad}\\u{34f}\\u{61c}\\u{115f}-\\u{1160}\\u{17b4}-\\u{17b5}\\u{180b}-\\u{180f}\\u{200b}-\\u{200f}\\u{2060}-\\u{2065}\\u{206a}-\\u{206f}\\u{3164}\\u{fe00}-\\u{fe0f}\\u{feff}\\u{ffa0}\\u{fff0}-\\u{fffb}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}\\u{2400}-\\u{2421}\\u{fffd}-\\u{ffff}" as const;
+export const UNFIT: string = "\\u{0}-\\u{20}\\u{3c}\\u{3e}\\u{5c}\\u{7f}-\\u{a0}\\u{d800}-\\u{f8ff}\\u{f0000}-\\u{10ffff}" + BIDI + JOINERS + HIDDEN + BLANK + "\\u{2400}-\\u{2421}\\u{fffd}-\\u{ffff}";
 
 /** The languages whose source text is coloured, by every name. */
 export const LANGUAGES: Readonly<Record<string, string>> = {

@@ -5,9 +5,9 @@
  */
 
 import { first, lengthOf } from "./code_points.ts";
-import { BIDI, BLANK, HIDDEN, JOINERS, NONCHARACTERS } from "./tables.generated.ts";
+import { BIDI, BLANK, HIDDEN, JOINERS } from "./tables.generated.ts";
 
-const NONCHARACTER = new RegExp(`[${NONCHARACTERS}]`, "gu");
+const NONCHARACTER = /[\p{Cs}\p{NChar}]/gu; // no version of Unicode changes these
 const SIGNS = new RegExp(`[\\u{0}-\\u{8}\\u{b}-\\u{1f}\\u{7f}-\\u{9f}\\u{2028}\\u{2029}${BIDI}]`, "gu");
 const JOINER = new RegExp(`[${JOINERS}]`, "gu");
 const HIDDEN_CHARACTER = new RegExp(`[${HIDDEN}]`, "gu");
