@@ -14,9 +14,10 @@ GROWTH: Final = 1.10
 """Maximum of the lower quartile of the memory in the last third of the run, divided by that of the middle third.
 
 Bodies that are being read come and go; what is never given back raises the quartile."""
-GROWTH_AT_FIRST: Final = 1.25
+GROWTH_AT_FIRST: Final = 1.4
 """The same for a run of less than `FILLED` seconds: in one of two hours the memory was 336 MB after two minutes, 404
-after twenty, and from 45 minutes on 439 to 445; in six runs of two minutes with the same code it grew by 4 to 16 %."""
+after twenty, and from 45 minutes on 439 to 445; in six runs of two minutes with the same code it grew by 4 to 16 %. Once in a run it
+rises by about 100 MB and stays there, when large bodies come together: 258, 295, 380 MB, or 266, 374, 385."""
 FILLED: Final = 600.0
 """Length of a run in seconds from which on `GROWTH` holds."""
 PEAK: Final = 1 << 30
