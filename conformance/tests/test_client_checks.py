@@ -805,6 +805,30 @@ def of_a_request_that_the_client_did_not_accept() -> TraceBuilder:
     return s
 
 
+def of_names_that_say_nothing_of_their_tools(**described: str) -> TraceBuilder:
+    """A library that hashes names; each tool is known by its description, or by the calls under its name."""
+    tools = [
+        tool(name, description=described.get(name.replace(".", "_"))) for name in ("files.read", "list_files", "x")
+    ]
+    s = TraceBuilder(*tools)
+    s.begin()
+    names = [f"mcp_{number:08x}" for number in (0xBD9FCC0B, 0xB1A76CC1, 0x16F3ABAA)]
+    offers = [s.offer_as(name) for name in names]
+    for offer, one in zip(offers, tools, strict=True):
+        offer["function"]["description"] = one.description or ""
+    s.ask(tools=offers)
+    if not described:
+        s.say("", *(call(name, tag=f"t{number}") for number, name in enumerate(names)))
+        for number, one in enumerate(tools):
+            s.answered(s.called(f"t{number}", server=0, name=one.name))
+        for number in range(3):
+            s.reply(f"t{number}")
+        s.ask(tools=offers)
+    s.say("Seven.")
+    s.end("Seven.")
+    return s
+
+
 def of_a_client_that_reads_slower_than_its_server_writes() -> TraceBuilder:
     """Each attempt is over in no time at the server, and the client tells of it as it reads, for two seconds."""
     s = turn(call(), tools=[tool("search", read_only=True)])
@@ -837,6 +861,8 @@ def of_a_client_that_reads_slower_than_its_server_writes() -> TraceBuilder:
     "builder",
     [
         of_a_client_that_reads_slower_than_its_server_writes(),
+        of_names_that_say_nothing_of_their_tools(),
+        of_names_that_say_nothing_of_their_tools(files_read="Read.", list_files="List.", x="Write."),
         of_an_application_that_asked_for_no_events(),
         of_a_model_that_failed_as_the_chat_was_cancelled(),
         of_an_answer_that_broke_off_before_the_chat_was_cancelled(),

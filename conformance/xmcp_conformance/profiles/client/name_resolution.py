@@ -122,8 +122,11 @@ def resolve(
     exact = [tool for tool in tools if full_name(setup, tool) == name]
     sure = len(exact) == 1 and not _may_have_lost_its_name(setup, asked, exact[0], tools, renamed)
     fits = exact if sure else [tool for tool in tools if may_name(setup, name, tool, renamed)]
-    if not fits:  # a name of the client's choice, for one that models do not take
-        fits = [tool for tool in tools if not is_legal(full_name(setup, tool))]
+    if not fits:  # a name of the client's choice: for a tool without its own, or for one whose own models do not take
+        taken = {_name(one) for one in asked.tools}
+        nameless = [tool for tool in tools if full_name(setup, tool) not in taken]
+        fits = [tool for tool in nameless if key_of(tool) == called.get(name)]
+        fits = fits or [tool for tool in tools if not is_legal(full_name(setup, tool))]
     if name in called and len(fits) != 1:
         fits = [tool for tool in fits or tools if key_of(tool) == called[name]]
     if len(fits) > 1:
@@ -171,13 +174,30 @@ def _may_have_lost_its_name(
     return key_of(tool) in renamed and any(may_name(setup, name, tool, renamed) for name in others)
 
 
-def without_name(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> list[Tool]:
-    """Return the tools that are left without a name when each name stands for at most one tool that it resembles."""
+def without_name(
+    setup: Setup, asked: Asked, tools: Sequence[Tool], called: Mapping[str, ToolKey], own: Container[str] = ()
+) -> list[Tool]:
+    """Return the tools that are left without a name when each name in a request stands for at most one tool.
+
+    A name stands for a tool that it resembles, and for the one that its description or its first call shows: section
+    11.9 lets a client choose names, such as hashes.
+
+    Args:
+        setup: the names of the servers.
+        asked: the request.
+        tools: the tools.
+        called: the tools that were first called, by the names that were used.
+        own: names in the request that stand for none of the tools.
+    """
+    offered = [(str(_name(one)), str(function_of(one).get("description"))) for one in asked.tools]
+    offered = [one for one in offered if one[0] not in own]
+    described = [_described(tools, description) for _, description in offered]
     holders: dict[int, Tool] = {}
 
     def place(tool: Tool, tried: set[int]) -> bool:
-        for at, name in enumerate(names):
-            if at in tried or not _might_be_offered_as(setup, name, tool):
+        for at, (name, _) in enumerate(offered):
+            is_known = tool is described[at] or called.get(name) == key_of(tool)
+            if at in tried or not (is_known or _might_be_offered_as(setup, name, tool)):
                 continue
             tried.add(at)
             if at not in holders or place(holders[at], tried):

@@ -6,7 +6,6 @@ import math
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
-from xmcp_conformance.profiles.client.messages import function_of
 from xmcp_conformance.profiles.client.name_resolution import without_name
 from xmcp_conformance.profiles.client.trace import Redeployed
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -44,9 +43,8 @@ def _no_chat_begins_with_an_old_list(trace: TraceIndex) -> Observations:
                 asked_at = chat.asks[0][0]
                 listed = any(one.server == record.server for _, one in trace.lists_between(at, asked_at))
                 if was_down:
-                    offered = [str(function_of(one).get("name")) for one in chat.asks[0][1].tools]
-                    names = [name for name in offered if name not in trace.own_tools]
-                    listed = not without_name(trace.setup, names, record.tools)
+                    asked = chat.asks[0][1]
+                    listed = not without_name(trace.setup, asked, record.tools, trace.called_by, trace.own_tools)
                 seen = f"a chat began {did} server {record.server}"
                 yield either(id_, listed, seen, f"a list within {OLDEST:g} s", where=asked_at)
 

@@ -15,11 +15,11 @@ from xmcp_conformance.profiles.client.trace import Asked, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 
 
-def _offers(trace: TraceIndex) -> Iterator[tuple[int, list[str], list[Tool]]]:
-    """Yield for each request the index of its record, the names in it, and the tools that certainly existed."""
+def _offers(trace: TraceIndex) -> Iterator[tuple[int, Asked, list[Tool]]]:
+    """Yield for each request the index of its record, the request, and the tools that certainly existed."""
     for chat in trace.chats.values():
         for at, asked in chat.asks:
-            yield at, _names(asked), _certainly_existing(trace, chat.began_at, at)
+            yield at, asked, _certainly_existing(trace, chat.began_at, at)
 
 
 def _names(asked: Asked) -> list[str]:
@@ -45,10 +45,10 @@ def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
 def _every_tool_offered(trace: TraceIndex) -> Observations:
     """Judge that each tool is offered; unknown metadata and unreachable servers have requirements of their own."""
     away = trace.starts_incomplete
-    for at, names, tools in _offers(trace):
-        kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
+    for at, asked, tools in _offers(trace):
+        kept, names = {key_of(tool) for tool in trace.tools_within_limit_at(at)}, _names(asked)
         within = [tool for tool in tools if key_of(tool) in kept]
-        missing = without_name(trace.setup, [name for name in names if name not in trace.own_tools], within)
+        missing = without_name(trace.setup, asked, within, trace.called_by, trace.own_tools)
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             seen = f"`{quoted(', '.join(twice))}` offered more than once"
@@ -68,7 +68,7 @@ def _left_out_tools_are_told(trace: TraceIndex) -> Observations:
         for at, asked in chat.asks:
             kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
             tools = [tool for tool in _certainly_existing(trace, chat.began_at, at) if key_of(tool) not in kept]
-            left_out += without_name(trace.setup, _names(asked), tools)
+            left_out += without_name(trace.setup, asked, tools, trace.called_by)
         if left_out and (chat.began.events or chat.received):
             events = [told.event for _, told in chat.received]
             warned = any(event.get("type") == "warning" and "call_id" not in event for event in events)
@@ -116,10 +116,10 @@ def _name_calls_its_tool(trace: TraceIndex) -> Observations:
 @check("XMCP-CLI-092", profile="client")
 def _names_of_named_servers(trace: TraceIndex) -> Observations:
     full = Counter(full_name(trace.setup, tool) for tool in trace.setup.tools)
-    for at, names, tools in _offers(trace):
-        kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
+    for at, asked, tools in _offers(trace):
+        kept, names = {key_of(tool) for tool in trace.tools_within_limit_at(at)}, _names(asked)
         within = [tool for tool in tools if key_of(tool) in kept]
-        others = without_name(trace.setup, names, within)
+        others = without_name(trace.setup, asked, within, trace.called_by)
         for tool in within:
             name = full_name(trace.setup, tool)
             open_ = not is_legal(name) or full[name] > 1 or tool in others
