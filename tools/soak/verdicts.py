@@ -146,7 +146,7 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def memory(measured: Measured) -> Verdict:
-    """The memory of the client does not grow in the last third of the run, and has a bound at all times."""
+    """The memory of the client does not go on growing, and has a bound at all times."""
     demand = "memory stays flat"
     if not measured.memory:
         return Verdict(demand, "FAILED", "it was not measured")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -117,6 +118,17 @@ def test_ctrl_c_stops_an_answer_and_twice_leaves(chatting: Callable[..., Termina
         terminal.wait_for("Ctrl-C again leaves; so do Ctrl-D and /quit.\n>$")
         terminal.interrupt()
         assert terminal.end() == 130
+
+
+def test_ctrl_c_stops_a_command_that_waits(chatting: Callable[..., Terminal], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with chatting() as terminal:
+        terminal.wait_for("Ctrl-D leaves")
+        terminal.type(f"/load {tmp_path / 'fifo'}\r")
+        terminal.interrupt()
+        terminal.wait_for("Ctrl-C again leaves; so do Ctrl-D and /quit.\n>$")
+        terminal.type("hello\r")
+        terminal.wait_for("You said hello")
 
 
 def test_a_single_answer_that_is_stopped_ends_the_command(chatting: Callable[..., Terminal]) -> None:

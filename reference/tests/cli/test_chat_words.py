@@ -62,8 +62,8 @@ def test_what_is_asked_has_every_argument_with_nothing_hidden() -> None:
 
 
 def test_what_shows_nothing_is_spelled_out_in_an_argument() -> None:
-    assert arguments({"to": "ad\u200dmin\ufe0f\u2028\u3164\U000e0041 日 é"}) == [
-        '  to = "ad<U+200D>min<U+FE0F><U+2028><U+3164><U+E0041> 日 é"'
+    assert arguments({"t\u200do": "ad\u200dmin\ufe0f\u2028\u3164\U000e0041 日 é"}) == [
+        '  t<U+200D>o = "ad<U+200D>min<U+FE0F><U+2028><U+3164><U+E0041> 日 é"'
     ]
 
 
@@ -151,6 +151,12 @@ def test_a_name_that_no_file_can_have_is_said(name: str) -> None:
     for command in (session.save, session.load):
         with pytest.raises(NotSaved, match="is no name of a file"):
             command(name)
+
+
+def test_of_a_file_without_an_end_no_more_is_read_than_a_conversation_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xmcp.cli.chat.saved.LARGEST", 1 << 20)
+    with pytest.raises(NotSaved, match="has more than 1 MiB"):
+        read_snapshot(Path("/dev/zero"))
 
 
 def test_a_new_conversation_is_not_written_over_the_old_one(tmp_path: Path) -> None:

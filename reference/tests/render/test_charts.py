@@ -114,9 +114,6 @@ def test_bars_beyond_the_screen_are_counted() -> None:
     assert "40 more bars not shown" in to_text(chart(values))
 
 
-# ---- lines, areas, points ----
-
-
 def test_bars_over_moments_are_in_their_order_under_their_names() -> None:
     time = {"x": {"field": "t", "type": "temporal"}, "y": {"field": "n", "type": "quantitative"}}
     days = [1714694400000, "2024-05-02T12:00:00+14:00", "2024-05-02T00:00:00Z", 1714521600000, "soon"]
@@ -126,6 +123,9 @@ def test_bars_over_moments_are_in_their_order_under_their_names() -> None:
         "2024-01",
         "2024-02",
     )
+
+
+# ---- lines, areas, points ----
 
 
 def test_a_rule_on_an_axis_of_time_has_the_clock_in_which_its_moment_is_written() -> None:

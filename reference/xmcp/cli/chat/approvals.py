@@ -58,7 +58,8 @@ def named(call: ToolState) -> str:
 
 def arguments(given: Mapping[str, Any]) -> list[str]:
     """Return a line for each argument, with nothing in it hidden; what is left out is counted."""
-    lines = [f"  {label(name, 100)} = {_written(value)}" for name, value in islice(given.items(), MOST_ARGUMENTS)]
+    shown = islice(given.items(), MOST_ARGUMENTS)
+    lines = [f"  {label(spelled_out(name[:400]), 100)} = {_written(value)}" for name, value in shown]
     left = len(given) - len(lines)
     return [*lines, *([f"  … and {left:,} more arguments"] if left else [])] or ["  (without arguments)"]
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 import click
 
@@ -109,7 +109,7 @@ def chat(
     from rich.console import Console
 
     # FORCE_COLOR makes a terminal of every file, and a file is to have the answer alone.
-    console = Console(highlight=False, force_terminal=None if sys.stdout.isatty() else False)
+    console = Console(highlight=False, force_terminal=None if _is_terminal(sys.stdout) else False)
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # the output of `git diff` need not be UTF-8
     wanted = Wanted(question=_question(once, console), **options)
@@ -125,7 +125,7 @@ def _question(once: str | None, console: Console) -> str | None:
     Raises:
         click.UsageError: there is neither a question nor a person at a terminal.
     """
-    if once is None and not _typed():
+    if once is None and not _is_terminal(sys.stdin):
         once = "" if sys.stdin is None else sys.stdin.read()
     if once is None and not console.is_terminal:
         raise click.UsageError("The output is no terminal, so nobody can be asked: give the question with --once.")
@@ -134,9 +134,9 @@ def _question(once: str | None, console: Console) -> str | None:
     return once
 
 
-def _typed() -> bool:
-    """Return whether a person types the input; there is none after `<&-`."""
-    return sys.stdin is not None and sys.stdin.isatty()
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a person is at the other end of a stream; there is no stream after `<&-` or `>&-`."""
+    return stream is not None and stream.isatty()
 
 
 def _model(provider: str | None, model: str | None, base_url: str | None) -> tuple[str, LLMProvider]:
@@ -198,7 +198,7 @@ def _run(console: Console, wanted: Wanted, servers: Servers, llm: LLMProvider, m
     from xmcp.cli.waiting import Waiting
     from xmcp.client import AIClient, Conversation
 
-    by_person = console.is_terminal and _typed()
+    by_person = console.is_terminal and _is_terminal(sys.stdin)
 
     def client() -> AIClient:
         return AIClient(
