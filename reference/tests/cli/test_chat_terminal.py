@@ -105,7 +105,7 @@ def test_ctrl_c_stops_an_answer_and_twice_leaves(chatting: Callable[..., Termina
         terminal.type("wait for it\r")
         terminal.wait_for("I begin to think 0 1 2")
         terminal.type("unseen")  # typed while the answer comes: not in the middle of it
-        terminal.interrupt()
+        terminal.type("\x03")
         terminal.wait_for("! stopped")
         assert "unseen" not in terminal.written
         terminal.wait_for(r"\n>$")
@@ -114,9 +114,9 @@ def test_ctrl_c_stops_an_answer_and_twice_leaves(chatting: Callable[..., Termina
         kept = [message["content"] for message in model.requests[1]["messages"]]
         assert kept == ["wait for it", "I begin to think 0 1 2", "go on"]
         terminal.wait_for(r"1 request · .*\n>$")
-        terminal.interrupt()
+        terminal.type("\x03")
         terminal.wait_for("Ctrl-C again leaves; so do Ctrl-D and /quit.\n>$")
-        terminal.interrupt()
+        terminal.type("\x03")
         assert terminal.end() == 130
 
 
@@ -125,7 +125,7 @@ def test_ctrl_c_stops_a_command_that_waits(chatting: Callable[..., Terminal], tm
     with chatting() as terminal:
         terminal.wait_for("Ctrl-D leaves")
         terminal.type(f"/load {tmp_path / 'fifo'}\r")
-        terminal.interrupt()
+        terminal.type("\x03")
         terminal.wait_for("Ctrl-C again leaves; so do Ctrl-D and /quit.\n>$")
         terminal.type("hello\r")
         terminal.wait_for("You said hello")
@@ -134,7 +134,7 @@ def test_ctrl_c_stops_a_command_that_waits(chatting: Callable[..., Terminal], tm
 def test_a_single_answer_that_is_stopped_ends_the_command(chatting: Callable[..., Terminal]) -> None:
     with chatting("--once", "wait for it") as terminal:
         terminal.wait_for("I begin to think 0 1 2")
-        terminal.interrupt()
+        terminal.type("\x03")
         assert terminal.end() == 130
         assert "again leaves" not in terminal.text
         assert "! stopped" in terminal.text

@@ -22,8 +22,14 @@ import pyte
 PATIENCE = 120.0
 """Maximum wait for what a program is to write, in seconds: a busy machine takes long to start Python."""
 
-# Has the terminal as its controlling one, from which Ctrl-C comes: the first that the leader of a session opens.
-_IN_IT = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execvp(sys.argv[1], sys.argv[1:])"
+# Has the terminal as its controlling one, from which Ctrl-C comes: the first that the leader of a session opens. The
+# tests may run where a shell ignores Ctrl-C, as for what it runs in the background, and programs inherit that.
+_IN_IT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.open(os.ttyname(0), os.O_RDWR)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 
 def drawn(written: str, columns: int = 80, rows: int = 40) -> list[str]:
@@ -99,11 +105,6 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Press keys; `\\r` is Enter, `\\x03` is Ctrl-C, `\\x04` is Ctrl-D."""
         os.write(self._ours, keys.encode(self._encoding))
-
-    def interrupt(self) -> None:
-        """Press Ctrl-C, as late as a person could: between its prompt and its wait, readline does not notice one."""
-        time.sleep(0.5)
-        self.type("\x03")
 
     def wait_for(self, words: str) -> str:
         """Return all that is shown once `words`, a regular expression, are there."""
