@@ -189,7 +189,7 @@ def test_an_option_that_would_do_nothing_is_refused(failing: Callable[..., tuple
 def test_a_grace_that_is_no_number_is_refused(failing: Callable[..., tuple[int, str]], transport: str) -> None:
     code, line = failing("serve", "server.py", "--transport", transport, "--grace", "nan")
     assert code == 2
-    assert "--grace must be a number of seconds" in line
+    assert "Invalid value for '--grace': 'nan' is no number." in line
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ target.py finds the server, `xmcp.server.transports` runs it, processes.py runs 
 from __future__ import annotations
 
 import logging.config
-import math
 import os
 import re
 import sys
@@ -113,8 +112,6 @@ def serve(
         for name in _NETWORK_OPTIONS:
             if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --transport stdio")
-    if math.isnan(grace):
-        raise click.UsageError("--grace must be a number of seconds")
     if path is not None and not path.startswith("/"):
         raise click.UsageError("--path must begin with /")
     _refuse_what_matches_nothing(allowed_host, allowed_origin)
