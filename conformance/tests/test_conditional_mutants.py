@@ -76,11 +76,16 @@ async def test_what_some_tools_alone_do_not_show_is_judged_by_a_whole_run(
 
 def test_a_listing_that_is_wrong_is_judged_by_a_whole_run():
     wrong = WrongAnswers()
-    wrong.add(1, Occasion("text", handshake=False, tool="echo"))
+    wrong.add(1, Occasion("text", handshake=False, tool="echo"), beyond_tools=False)
     assert wrong.tools == {"echo"}
-    wrong.add(2, Occasion("listing", handshake=False, tool="card"))
-    wrong.add(3, Occasion("text", handshake=False, tool="echo"))
+    wrong.add(2, Occasion("listing", handshake=False, tool="card"), beyond_tools=True)
+    wrong.add(3, Occasion("text", handshake=False, tool="echo"), beyond_tools=False)
     assert (wrong.answers, wrong.tools) == ({1, 2, 3}, set())
+
+
+async def test_a_call_of_a_tool_that_is_not_there_is_judged_by_a_whole_run():
+    tried = await kill_matrix.try_mutant("XMCP-ERR-022", FEW)
+    assert [one.verdict for one in tried if one.condition == "always"] == ["killed"]
 
 
 def called(server: Conditional, *calls: tuple[str, dict[str, object]], handshake: bool = False) -> list[bool]:

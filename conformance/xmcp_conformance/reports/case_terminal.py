@@ -25,13 +25,14 @@ def show(report: CaseReport, console: Console, *, verbose: bool = False, quiet: 
         report: the report on the cases.
         console: where to print.
         verbose: print the table of all requirements too.
-        quiet: print only the broken requirements and the verdict.
+        quiet: print only the broken requirements, the notes and the verdict.
     """
     judgements = report.judgements if report.seen or not report.not_judged else []
     if not quiet:
         peer = f": {printable(report.peer)}" if report.peer else ""
         console.print(Text(f"XMCP {report.specification}, {report.cases.peer}{peer}", style="bold"))
         _show_cases(report, console)
+    _show_notes(report, console)  # also if quiet: why a case failed, and which were not run
     if verbose:
         console.print()
         show_table(judgements, console)
@@ -60,7 +61,7 @@ def _why_not_judged(judgements: Sequence[Judgement]) -> str:
 
 def _place(first: Observed) -> str:
     where, case = first.observation.where, printable(first.call or first.run)
-    return f"record {where} of {case}" if isinstance(where, int) else case
+    return f"records[{where}] of {case}" if isinstance(where, int) else case
 
 
 def _show_cases(report: CaseReport, console: Console) -> None:
@@ -79,8 +80,13 @@ def _show_cases(report: CaseReport, console: Console) -> None:
         console.print(Text(f"  {len(right)} of {counted_cases(report)} without a fault", style="dim"))
     elif len(right) > _MOST_LISTED:
         console.print(Text(f"  and {len(right) - _MOST_LISTED} more without a fault", style="dim"))
-    for note in report.notes:
-        console.print(Text(f"note: {note}", style="dim"))
+
+
+def _show_notes(report: CaseReport, console: Console) -> None:
+    for note in report.notes[:_MOST_LISTED]:
+        console.print(Text(f"note: {note}", style="dim"), soft_wrap=True)
+    if (more := len(report.notes) - _MOST_LISTED) > 0:
+        console.print(Text(f"and {more} more note{'s' if more > 1 else ''}, which --json has", style="dim"))
 
 
 def counted_cases(report: CaseReport) -> str:

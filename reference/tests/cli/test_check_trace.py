@@ -64,7 +64,7 @@ def test_a_fault_is_told_with_its_sentence_and_its_record(tmp_path: Path) -> Non
     done = run(str(tmp_path), "--json", str(report))
     assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (1, "DOES NOT CONFORM (2 traces)")
     assert "✗ XMCP-CLI-072 (section 11.7)" in done.output
-    assert "record 3 of" in " ".join(done.output.split())
+    assert "records[3] of" in " ".join(done.output.split())
     value = json.loads(report.read_text())
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(value)
     assert {Path(one["name"]).name: bool(one["faults"]) for one in value["cases"]} == {

@@ -20,7 +20,7 @@ from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.client.command.adapter import Era, Limits
 from xmcp_conformance.profiles.client.command.check_by_url import check_by_url
-from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
+from xmcp_conformance.profiles.client.command.check_command import Driving, check_command, is_seen_over_http
 from xmcp_conformance.profiles.client.command.program import SCHEMA
 from xmcp_conformance.profiles.client.drawn_scenarios import MOST_DRAWN, SEED, drawn_scenarios, of_name
 from xmcp_conformance.profiles.client.drawn_themes import ABOUT
@@ -91,8 +91,8 @@ def _with_own(_context: click.Context, _parameter: click.Parameter, paths: tuple
 def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         for name, scenario in SCENARIOS.items():
-            needs = ", ".join(sorted(needed_features(scenario)))
-            click.echo(f"{name}\t{needs}" if needs else name)
+            needs = sorted(needed_features(scenario)) if is_seen_over_http(scenario) else ["an adapter in Python"]
+            click.echo(f"{name}\t{', '.join(needs)}" if needs else name)
         context.exit()
 
 
@@ -103,7 +103,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     "names",
     multiple=True,
     metavar="TEXT",
-    help="Only the scenario of this name, or those with it in theirs. Repeatable.",
+    help="Only the scenario of exactly this name; if there is none, all with TEXT in their names. Repeatable.",
 )
 @click.option(
     "--scenarios",
@@ -172,7 +172,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 )
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
-@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, the notes and the verdict.")
 @click.option(
     "--list",
     is_flag=True,

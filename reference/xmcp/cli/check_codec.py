@@ -51,7 +51,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
 @click.option("--seed", type=int, default=20261121, show_default=True, help="The same seed draws the same responses.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
-@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, the notes and the verdict.")
 @click.option(
     "--schema",
     is_flag=True,

@@ -30,7 +30,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
-@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, the notes and the verdict.")
 @click.option(
     "--schema",
     is_flag=True,

@@ -203,12 +203,12 @@ async def _check_in_era(
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
         others_run = replace(run, era=era, started=False)
-        if session.is_stateless and is_open and not seen.silent:
+        shares = session.is_stateless and is_open and not seen.silent
+        if shares and await _check_view(others_run, seen, session):
             await _check_as_other_clients(others_run, seen, first=first, shared=session)
-            await _check_view(others_run, seen, session)
             return
     await _check_as_other_clients(others_run, seen, first=first)
-    if first or await _named_before(run, seen):
+    if not shares and (first or await _named_before(run, seen)):
         await _check_view(others_run, seen)
 
 
@@ -234,6 +234,8 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
         return
     plain = replace(run, client=ClientKind.PLAIN)
     async with _unreachable_noted(plain), _as_client(plain, shared) as session:
+        if shared is None and seen.views:  # a client with MCP Apps comes next, in a connection of its own
+            await run.ahead.start(beside=True)
         catalogue = await session.catalogue()
         listed = {tool.name: tool for tool in catalogue.tools}
         batches: list[Batch] = [(call,) for call in seen.few()]
@@ -251,16 +253,22 @@ async def _named_before(run: Run, seen: Seen) -> bool:
     return bool(seen.views)
 
 
-async def _check_view(run: Run, seen: Seen, shared: Session | None = None) -> None:
-    """Do the run as a client that announces MCP Apps; a server that has no view, or is gone, shows nothing of one."""
+async def _check_view(run: Run, seen: Seen, shared: Session | None = None) -> bool:
+    """Do the run as a client that announces MCP Apps, and return whether its connection can still be used.
+
+    A server that has no view, or is gone, shows nothing of one.
+    """
     if run.pace.holds_back():
-        return
+        return True
     apps = replace(run, client=ClientKind.APPS)
     with suppress(PeerUnavailable):
         async with _as_client(apps, shared) as session:
             catalogue = await session.catalogue()
-            if await apps.judge_view(session, catalogue):
+            read = await apps.judge_view(session, catalogue)
+            if read is not None:
                 seen.views.add(catalogue.protocol_version)
+            return read is None or not read.failure
+    return False
 
 
 async def _check_without_documents(run: Run, catalogue: Catalogue, seen: Seen, shared: Session | None) -> None:

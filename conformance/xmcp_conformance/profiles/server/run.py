@@ -40,7 +40,7 @@ from .checks.required_form import RequiredForm, required_form
 from .checks.tool_metadata import wrapped_for_every_client
 from .clients import LEAST, ClientKind
 from .command_process import StartedAhead
-from .exchange import Exchange, Intent, ToolCall, Twin, call_made
+from .exchange import Exchange, Intent, ReadView, ToolCall, Twin, call_made
 from .fixture.run import NAME as FIXTURE
 from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_of
 from .input_schema import Arguments
@@ -339,15 +339,16 @@ class Run:
         self.end()
         return connected
 
-    async def judge_view(self, session: Session, catalogue: Catalogue) -> bool:
-        """Do the run as a client that announces MCP Apps, if a tool names the view for it; return whether one does."""
+    async def judge_view(self, session: Session, catalogue: Catalogue) -> ReadView | None:
+        """Do the run as a client that announces MCP Apps; return the view as it was read, if a tool names it."""
         if not any(map(names_view, catalogue.tools)):
-            return False
+            return None
         self.era = catalogue.protocol_version
         self.start(len(catalogue.tools))
-        self.observed(view(await session.read_view(), known=self.knows_the_client))
+        read = await session.read_view()
+        self.observed(view(read, known=self.knows_the_client))
         self.end()
-        return True
+        return read
 
     async def _plain_again(self, session: Session, caller: Caller, exchange: Exchange) -> Shape | None:
         """Return what a client that declares nothing gets now: a tool can answer in another way than before.

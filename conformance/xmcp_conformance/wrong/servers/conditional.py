@@ -254,17 +254,18 @@ class Conditional(Miniature):
 class WrongAnswers:
     """Which answers of a run are wrong, by their numbers.
 
-    `tools` are those that gave them; none where an announcement or a listing is wrong, which no tool gives alone.
+    `tools` are those that gave them; none where an answer is wrong that no tool gives alone: an announcement, a
+    listing, or the answer to a call of a tool that the server does not have.
     """
 
     answers: set[int] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
     beyond_tools: bool = False
 
-    def add(self, number: int, occasion: Occasion) -> None:
+    def add(self, number: int, occasion: Occasion, *, beyond_tools: bool) -> None:
         """Take one more into account."""
         self.answers.add(number)
-        self.beyond_tools |= occasion.kind in ("listing", "announcement")
+        self.beyond_tools |= beyond_tools
         self.tools = set() if self.beyond_tools else {*self.tools, occasion.tool}
 
 
@@ -274,15 +275,17 @@ class Watched(Conditional):
     def __init__(self, mutant: Miniature, found: dict[str, WrongAnswers]) -> None:
         super().__init__(mutant, lambda _: True)
         self._found = found
+        self._known = frozenset(mutant.tools())
 
     def _chosen(self, occasion: Occasion, right: Callable[[], T], wrong: Callable[[], T]) -> T:
         before = len(self.differed)
         with suppress(MCPError):  # that, too, is an answer that differs
             super()._chosen(occasion, right, wrong)
         if len(self.differed) > before:
+            beyond_tools = occasion.kind in ("listing", "announcement") or occasion.tool not in self._known
             for name, holds in CONDITIONS.items():
                 if holds(occasion):
-                    self._found[name].add(self._answers, occasion)
+                    self._found[name].add(self._answers, occasion, beyond_tools=beyond_tools)
         return right()
 
 

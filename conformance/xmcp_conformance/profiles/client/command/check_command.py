@@ -105,6 +105,8 @@ async def check_command(
     name = first.name
     emit(RunStarted(name, name))
     chosen, lacked = _chosen(scenarios, first)
+    for text in _left_out(lacked):
+        emit(Noted(name, text))
     crew = _Crew(command, driving, len(chosen))
     seen = await crew.run(chosen, first)
     for scenario, one in seen.items():
@@ -126,8 +128,6 @@ async def check_command(
     is_explained = any(one.fault or not _is_right(one) for one in seen.values())
     if any(map(_has_calls, chosen.values())) and not has_calls and not is_explained:
         emit(NotReached(name, "", "no call reached a server in any scenario, so hardly anything was seen"))
-    for text in _left_out(lacked):
-        emit(Noted(name, text))
     for feature in NEEDED_BY_ALL & {*lacked}:
         about = "1 scenario" if lacked[feature] == 1 else f"{lacked[feature]} scenarios"
         emit(Shortcoming(name, f"`{feature}` is what every client needs, and {about} about it were not run"))
@@ -142,7 +142,7 @@ def _chosen(scenarios: Mapping[str, Scenario], program: Program) -> tuple[dict[s
     for name, scenario in scenarios.items():
         fitted = with_fixed_options(scenario, program.fixed)
         missing = sorted(needed_features(scenario) - program.features)
-        if any(act.kind == "down" for acts in scenario.acts.values() for act in acts):
+        if not is_seen_over_http(scenario):
             lacked[_UNSEEN] += 1
         elif missing:
             lacked[missing[0]] += 1
@@ -155,6 +155,11 @@ def _chosen(scenarios: Mapping[str, Scenario], program: Program) -> tuple[dict[s
 
 _UNSEEN: Final = "down"
 """Stands for what a server over HTTP cannot show: a call that never arrived there."""
+
+
+def is_seen_over_http(scenario: Scenario) -> bool:
+    """Return whether each call of a scenario arrives at its server, so that it can be judged over HTTP."""
+    return all(act.kind != "down" for acts in scenario.acts.values() for act in acts)
 
 
 _FIXED: Final = "another value of a `fixed` option"
