@@ -8,6 +8,8 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import mcp_types
 import pytest
@@ -20,12 +22,13 @@ from xmcp_conformance.hosts import tokens
 from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import server_under_test
-from xmcp_conformance.profiles.server.bounded_wire import MAX_MESSAGE_BYTES
+from xmcp_conformance.profiles.server.bounded_wire import MAX_MESSAGE_BYTES, retry_after
 from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable, StdioPeer
 from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.profiles.server.visit import VisitOptions, visit
 from xmcp_conformance.reports.see_terminal import show
+from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_models.registry import EXTENSION_ID
 
 OPTIONS = Options(examples=1, eras=("handshake",), connect_timeout=60, call_timeout=60)
@@ -104,6 +107,63 @@ async def test_a_server_whose_beginning_crosses_a_bound_is_not_judged_and_one_se
         with pytest.raises(PeerUnavailable) as caught:
             await report_on(HttpPeer(f"http://127.0.0.1:{port}/mcp"), OPTIONS)
     assert words in str(caught.value)
+
+
+def limited(times: int, after: str) -> Callable[[bytes], bytes]:
+    """Answers so many requests with status 429, as a proxy before the server does, and then as the server would."""
+    left = [times]
+
+    def answer(right: bytes) -> bytes:
+        left[0] -= 1
+        if left[0] >= 0:
+            return http(b"slow down", f"retry-after: {after}", status="429 Too Many Requests")
+        return http(right, "content-type: application/json")
+
+    return answer
+
+
+async def report_while(at: str, fault: Callable[[bytes], bytes]) -> ServerReport:
+    async with listening(serving(at, fault, set())) as port:
+        return await report_on(HttpPeer(f"http://127.0.0.1:{port}/mcp"), OPTIONS)
+
+
+def broken(report: ServerReport) -> set[str]:
+    return {judgement.requirement.id for judgement in report.judgements if judgement.broken}
+
+
+@pytest.mark.parametrize("at", ["initialize", "tools/list", "tools/call"])
+async def test_an_endpoint_that_limits_the_rate_is_asked_again_when_it_says(at):
+    report = await report_while(at, limited(3, "0"))
+    assert broken(report) == broken(await report_while(at, limited(0, "0")))
+    notes = [note for run in report.runs for note in run.notes if "429" in note]
+    assert notes == [
+        "The endpoint limited the rate (HTTP 429) 3 times, so the suite waited; --rate N makes fewer calls."
+    ]
+
+
+@pytest.mark.parametrize("after", ["0", "3600"])
+async def test_a_call_that_is_never_let_through_is_not_answered_and_no_fault_of_the_server(after):
+    report = await report_while("tools/call", limited(10**9, after))
+    assert broken(report) <= broken(await report_while("tools/call", limited(0, "0")))
+    assert not report.conforms
+    assert any("no answer but HTTP 429" in note for run in report.runs for note in run.notes)
+
+
+async def test_an_endpoint_that_lets_nobody_in_is_not_judged_and_one_sentence_says_why():
+    with pytest.raises(PeerUnavailable, match=r"no answer but HTTP 429.*--rate 1"):
+        await report_while("initialize", limited(10**9, "0"))
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("", 1), ("2", 2), ("0", 0), ("-5", 1), ("soon", 1), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("9" * 400, 999_999_999)],
+)
+def test_what_a_header_says_of_the_wait(value, seconds):
+    assert retry_after(value) == seconds
+
+
+def test_a_date_in_the_future_is_waited_for():
+    assert 50 < retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=60))) <= 60
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import anyio
@@ -36,6 +38,12 @@ MAX_STREAM_LINES: Final = 3 * MAX_UNASKED
 _LINE_BYTES: Final = 1_600
 """Bytes of a line that is no message that are kept: more than a report quotes of it."""
 
+LONGEST_WAIT: Final = 30.0
+"""Maximum number of seconds that the suite waits at once for an endpoint that limits the rate."""
+
+_MOST_WAITS: Final = 10
+"""Maximum number of times that it waits for one request."""
+
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 _GONE: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 _FLUSH_SECONDS: Final = 0.5
@@ -44,12 +52,14 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class Stray:
-    """What a peer sent that MCP does not allow and that answers no call: the number of each kind, and the first."""
+    """What a peer sent that answers no call: the number of each kind, and the first of what MCP does not allow."""
 
     lines: int = 0
     first_line: str = ""
     messages: int = 0
     first_message: str = ""
+    limited: int = 0
+    """How often the endpoint said that it limits the rate (HTTP 429)."""
 
     def add_line(self, line: bytes) -> None:
         """Note a line on the standard output of a command that is no message; an empty one is none."""
@@ -75,6 +85,9 @@ class Stray:
             yield f"The server sent a message that MCP does not allow: {self.first_message}."
         elif self.messages:
             yield f"The server sent {self.messages} messages that MCP does not allow, first {self.first_message}."
+        if self.limited:
+            times = "once" if self.limited == 1 else f"{self.limited} times"
+            yield f"The endpoint limited the rate (HTTP 429) {times}, so the suite waited; --rate N makes fewer calls."
 
 
 class Bounds:
@@ -91,6 +104,9 @@ class Bounds:
 
     fault: str = ""
     """What the server did, in words that follow "The server "; empty while it keeps the bounds."""
+
+    limits_rate: bool = False
+    """Whether a request was refused (HTTP 429) as often, or for as long, as the suite waits."""
 
     wants_credentials: bool = False
     """Whether it has answered with status 401, which the SDK does not tell from other refusals."""
@@ -136,6 +152,7 @@ def http_wire(url: str, bounds: Bounds, headers: Sequence[tuple[str, str]] = ())
     async def streams() -> AsyncIterator[Any]:
         # The time limits of the SDK's own client; the suite limits the wait for an answer.
         client = _Client(timeout=httpx2.Timeout(30, read=300), headers=list(headers))
+        client.bounds = bounds
         client.event_hooks["request"].append(ask_uncompressed)
         client.event_hooks["response"].append(bound)
         async with (
@@ -149,11 +166,17 @@ def http_wire(url: str, bounds: Bounds, headers: Sequence[tuple[str, str]] = ())
 
 
 class _Client(httpx2.AsyncClient):
-    """Answers a POST whose answer cannot be read with a JSON-RPC error; the SDK would end the suite's own task."""
+    """Answers a POST whose answer cannot be read with a JSON-RPC error; the SDK would end the suite's own task.
+
+    A request that is refused because the rate is limited is sent again when the endpoint says: who stands before a
+    server, such as a proxy, refuses it with a status and no error of the server.
+    """
+
+    bounds: Bounds
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
-            response = await super().send(request, **options)
+            response = await self._sent(request, **options)
             json_body = response.headers.get("content-type", "").lower().startswith("application/json")
             if request.method == "POST" and (json_body or response.has_redirect_location):
                 await _read(response)
@@ -164,6 +187,32 @@ class _Client(httpx2.AsyncClient):
                 raise
             reply = {"code": mcp_types.CONNECTION_CLOSED, "message": f"{type(error).__name__}: {error}"}
             return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": reply}, request=request)
+
+
+    async def _sent(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        for _ in range(_MOST_WAITS):
+            response = await super().send(request, **options)
+            if response.status_code != httpx2.codes.TOO_MANY_REQUESTS:
+                return response
+            self.bounds.stray.limited += 1
+            wait = retry_after(response.headers.get("retry-after", ""))
+            if wait > LONGEST_WAIT:
+                break
+            await response.aclose()
+            await anyio.sleep(wait)
+        self.bounds.limits_rate = True
+        return response
+
+
+def retry_after(value: str) -> float:
+    """Return the seconds of a header `Retry-After`: a number of seconds or a date; 1 where it says neither."""
+    if value.isdecimal() and value.isascii():
+        return float(value[:9])
+    try:
+        at = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return 1.0
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 async def _read(response: httpx2.Response) -> None:

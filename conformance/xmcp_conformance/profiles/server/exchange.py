@@ -17,6 +17,9 @@ from .schema_strategies import MANY
 
 NO_ANSWER = "no answer within"
 """How `lost` begins where a call was not answered in time."""
+
+LIMITS_RATE = "no answer but HTTP 429, more often or for longer than the suite waits"
+"""What `lost` says where the endpoint limits the rate, which is no fault of the server's."""
 _LONGEST_REQUEST: Final = 50_000
 """Maximum number of characters of a call that is kept, to be made again."""
 
@@ -134,8 +137,8 @@ class Exchange:
 
     @property
     def timed_out(self) -> bool:
-        """True for a call that was not answered in time, over a connection that is still there."""
-        return self.lost is not None and self.lost.startswith(NO_ANSWER)
+        """True for a call that was not answered in time, or not let through, over a connection that is still there."""
+        return self.lost is not None and self.lost.startswith((NO_ANSWER, LIMITS_RATE))
 
     @property
     def asked_for_too_much(self) -> bool:

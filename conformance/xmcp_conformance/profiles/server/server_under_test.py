@@ -31,7 +31,7 @@ from .bounded_wire import Bounds, Stray, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
 from .clients import ClientKind
 from .command_process import CommandProcess, start
-from .exchange import NO_ANSWER, Exchange, ReadView, ToolCall
+from .exchange import LIMITS_RATE, NO_ANSWER, Exchange, ReadView, ToolCall
 from .pace import Pace
 from .peers import HttpPeer, InMemoryPeer, Peer, PeerLate, PeerUnavailable, StdioPeer
 
@@ -257,6 +257,8 @@ class Session:
                 return Exchange(call, lost="the end of the connection")
             if error.code == mcp_types.REQUEST_TIMEOUT:
                 return Exchange(call, lost=f"{NO_ANSWER} {timeout:g} s")
+            if self._bounds.limits_rate:
+                return Exchange(call, lost=LIMITS_RATE)
             return Exchange(call, rpc_error=f"{error.code}: {quoted(error.message)}")
         except ValidationError as error:
             return Exchange(call, malformed=f"a result that MCP does not allow: {_first_fault(error)}")
@@ -445,6 +447,8 @@ def _why(
         return f"Nothing answers at {peer} ({_first_line(leaf)}). Is the server running, and is the port right?"
     if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
         return f"{name} ended before it answered{said}.{'' if said else _silent(peer)}"
+    if bounds.limits_rate:
+        return f"{peer}: {LIMITS_RATE}. Ask its operator for a higher limit; --rate 1 makes one call in a second."
     if bounds.wants_credentials and isinstance(peer, HttpPeer):
         if peer.headers or peer.has_credentials:
             sent = "--header" if peer.headers else "the credentials of the URL, which were sent as Basic"
