@@ -156,7 +156,11 @@ async def test_an_endpoint_that_lets_nobody_in_is_not_judged_and_one_sentence_sa
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("", 1), ("2", 2), ("0", 0), ("-5", 1), ("soon", 1), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("9" * 400, 999_999_999)],
+    [
+        *[("", 1), ("2", 2), ("0", 0), ("-5", 1), ("soon", 1)],
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
+        ("9" * 400, 999_999_999),
+    ],
 )
 def test_what_a_header_says_of_the_wait(value, seconds):
     assert retry_after(value) == seconds

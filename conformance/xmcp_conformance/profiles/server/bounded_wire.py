@@ -188,7 +188,6 @@ class _Client(httpx2.AsyncClient):
             reply = {"code": mcp_types.CONNECTION_CLOSED, "message": f"{type(error).__name__}: {error}"}
             return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": reply}, request=request)
 
-
     async def _sent(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         for _ in range(_MOST_WAITS):
             response = await super().send(request, **options)
