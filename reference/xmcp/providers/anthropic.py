@@ -63,9 +63,9 @@ class AnthropicProvider(StainlessProvider["AsyncAnthropic"]):
         written = anthropic_messages.write(model, request.messages, request.tools, sampler, self.name)
         return Written(written.body, {} if written.beta is None else {"anthropic-beta": written.beta})
 
-    def parse(self, data: bytes) -> Mapping[str, Any]:
+    def parse(self, data: bytes, called: str) -> Mapping[str, Any]:
         """See `StreamingProvider.parse`."""
-        return anthropic_messages.parse(data, self._called)
+        return anthropic_messages.parse(data, called)
 
     def assembly(self, request: ModelRequest) -> anthropic_messages.Assembly:
         """See `StreamingProvider.assembly`."""

@@ -90,9 +90,9 @@ class GeminiProvider(StreamingProvider["Client"]):
         """See `StreamingProvider.written`."""
         return Written(encode_json(gemini.request_body(model, request.messages, request.tools, request.sampler)))
 
-    def parse(self, data: bytes) -> Mapping[str, Any]:
+    def parse(self, data: bytes, called: str) -> Mapping[str, Any]:
         """See `StreamingProvider.parse`."""
-        return gemini.parse(data, self._called)
+        return gemini.parse(data, called)
 
     def assembly(self, request: ModelRequest) -> gemini.Assembly:
         """See `StreamingProvider.assembly`."""

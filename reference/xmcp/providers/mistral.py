@@ -80,9 +80,9 @@ class MistralProvider(StreamingProvider["Mistral"]):
         """See `StreamingProvider.written`."""
         return Written(mistral.request_body(model, request.messages, request.tools, request.sampler))
 
-    def parse(self, data: bytes) -> Mapping[str, Any]:
+    def parse(self, data: bytes, called: str) -> Mapping[str, Any]:
         """See `StreamingProvider.parse`."""
-        return mistral.parse(data, self._called)
+        return mistral.parse(data, called)
 
     def assembly(self, request: ModelRequest) -> mistral.Assembly:
         """See `StreamingProvider.assembly`."""

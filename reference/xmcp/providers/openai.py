@@ -64,9 +64,9 @@ class OpenAIProvider(StainlessProvider["AsyncOpenAI"]):
             chat_completions.request_body(model, request.messages, request.tools, request.sampler, vendor=self.name)
         )
 
-    def parse(self, data: bytes) -> Mapping[str, Any]:
+    def parse(self, data: bytes, called: str) -> Mapping[str, Any]:
         """See `StreamingProvider.parse`."""
-        return chat_completions.parse(data, self._called)
+        return chat_completions.parse(data, called)
 
     def assembly(self, request: ModelRequest) -> chat_completions.Assembly:
         """See `StreamingProvider.assembly`."""

@@ -77,9 +77,9 @@ class OpenAIResponsesProvider(StainlessProvider["AsyncOpenAI"]):
             )
         )
 
-    def parse(self, data: bytes) -> Mapping[str, Any]:
+    def parse(self, data: bytes, called: str) -> Mapping[str, Any]:
         """See `StreamingProvider.parse`."""
-        return responses.parse(data, self._called)
+        return responses.parse(data, called)
 
     def assembly(self, request: ModelRequest) -> responses.Assembly:
         """See `StreamingProvider.assembly`."""

@@ -10,6 +10,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 from xmcp.chat.completions import Completion
@@ -99,8 +100,8 @@ class StreamingProvider(SDKProvider[ClientT]):
         """Send what `_written` returns, with the SDK's retries; return once the headers of an answer have arrived."""
 
     @abstractmethod
-    def parse(self, data: bytes) -> Mapping[str, Any]:
-        """Return an event of a stream, or an answer in one piece."""
+    def parse(self, data: bytes, called: str) -> Mapping[str, Any]:
+        """Return an event of a stream, or an answer in one piece. `called`: the vendor's name for messages."""
 
     @abstractmethod
     def assembly(self, request: ModelRequest) -> Assembly:
@@ -165,7 +166,7 @@ class StreamingProvider(SDKProvider[ClientT]):
             raise self._error(message, ErrorCategory.CONTENT, model) from exc
 
     async def _read(self, response: httpx2.Response, assembly: Assembly) -> AsyncGenerator[Piece | Completion, None]:
-        done = False
+        take, done = partial(self._take, self._called), False
         async with aclosing(events(response)) as arriving:
             async for event in arriving:
                 if event.name in assembly.unread:
@@ -175,7 +176,7 @@ class StreamingProvider(SDKProvider[ClientT]):
                     break
                 # A coroutine for each piece of text would cost more than the reading.
                 short = len(event.data) <= PIECE
-                read = self._take(event.data, assembly) if short else await _aside(self._take, event.data, assembly)
+                read = take(event.data, assembly) if short else await _aside(take, event.data, assembly)
                 for piece in read:
                     yield piece
                 if assembly.ended:
@@ -189,11 +190,11 @@ class StreamingProvider(SDKProvider[ClientT]):
             yield piece
         yield assembly.finish(done=done)
 
-    def _take(self, data: bytes, assembly: Assembly) -> Sequence[Piece]:
-        return assembly.take(self.parse(data))
+    def _take(self, called: str, data: bytes, assembly: Assembly) -> Sequence[Piece]:
+        return assembly.take(self.parse(data, called))
 
     def _whole(self, body: bytes, request: ModelRequest) -> tuple[str, Completion]:
-        return self.whole(self.parse(body), request)
+        return self.whole(self.parse(body, self._called), request)
 
 
 async def _aside(read: Callable[[bytes, _T], _R], data: bytes, more: _T) -> _R:

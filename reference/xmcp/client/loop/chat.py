@@ -45,6 +45,7 @@ from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.library_prices import LibraryPrices
 from xmcp.client.loop.stop_reason import DisplayMode, ending
+from xmcp.client.loop.time_limit import TimeLimit
 from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn, let_others_run
 from xmcp.client.loop.typed_answer import AnswerInvalid, AnswerType, answered_by_tool
 from xmcp.client.loop.usage import Price
@@ -460,12 +461,11 @@ class Chat:
         self._received = request.received
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
-        told = 0
+        limit, told = TimeLimit(), 0
         try:
             async with aclosing(model.provider.stream(request)) as pieces:
                 while True:
-                    until = now() + silence if deadline is None else min(now() + silence, deadline)
-                    async with asyncio.timeout_at(until):
+                    with limit.at(now() + silence if deadline is None else min(now() + silence, deadline)):
                         piece = await anext(pieces, None)
                     if piece is None:
                         break
@@ -496,6 +496,8 @@ class Chat:
         except Exception as exc:
             self._log.exception("provider_crashed", provider=name)
             raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
+        finally:
+            limit.close()
         if completion is None:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
         if wrong := fault(completion):
