@@ -77,6 +77,15 @@ def test_an_answer_comes_as_markdown_and_what_was_used_stands_below_it(chatting:
         assert "log of the server" not in terminal.written
 
 
+def test_the_tools_of_the_servers_are_listed_without_the_clients_own(chatting: Callable[..., Terminal]) -> None:
+    with chatting() as terminal:
+        terminal.wait_for("Ctrl-D leaves")
+        terminal.type("/tools\r")
+        terminal.wait_for(
+            r"\n  shop: 2 tools\n  delete_order  Delete an order\.\n  sales         Sales by region\.\s+>$"
+        )
+
+
 def test_a_call_that_may_change_something_is_made_when_the_person_says_so(
     chatting: Callable[..., Terminal], model: ChatServer
 ) -> None:

@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -242,6 +243,7 @@ class Session:
         table = Table.grid(padding=(0, 2))
         table.add_column(max_width=40, overflow="fold")
         functions: list[Mapping[str, Any]] = [tool["function"] for tool in self._ai.tools]
+        functions = [one for one in functions if one["name"] not in RESERVED]  # as the line above counts them
         shown = [one for one in functions if word.lower() in f"{one['name']} {one.get('description')}".lower()]
         for function in shown:
             lines = str(function.get("description") or "").strip().splitlines()
@@ -249,7 +251,7 @@ class Session:
                 Text(label(str(function["name"]), 100), style="bold"), Text(label(lines[0] if lines else "", 400))
             )
         if shown:
-            self._screen.show(table)
+            self._screen.show(Padding(table, (0, 0, 0, 2)))
         else:
             self._screen.say("There are no tools." if not word else f"No tool has `{visible(word)}` in it.", "dim")
 
