@@ -27,8 +27,17 @@ class Packages:
     purpose: str  # a sentence that says what needs them
 
     def installed(self) -> bool:
-        """Return True if every package is installed in the version that package.json names."""
-        return all(self._installed_version(name) == version for name, version in self._required().items())
+        """Return True if every package is installed in the version that package.json names.
+
+        npm writes what it has installed when all of it is there: an installation that was cut short counts for nothing.
+        """
+        try:
+            written = json.loads((self.folder / "node_modules" / ".package-lock.json").read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return False
+        packages = written["packages"]
+        required = self._required().items()
+        return all(packages.get(f"node_modules/{name}", {}).get("version") == version for name, version in required)
 
     def install(self) -> None:
         """Install the packages into the git-ignored node_modules, unless they are installed already.
@@ -66,13 +75,6 @@ class Packages:
     def _required(self) -> dict[str, str]:
         listed = _package_json(self.folder)
         return {**listed.get("dependencies", {}), **listed.get("devDependencies", {})}
-
-    def _installed_version(self, name: str) -> str | None:
-        try:
-            version: str = _package_json(self.folder / "node_modules" / name)["version"]
-        except FileNotFoundError:
-            return None
-        return version
 
 
 def node(
