@@ -29,7 +29,7 @@ from xmcp_conformance.profiles.document import checks as documents
 from xmcp_conformance.reports.badge import to_badge_json, to_badge_svg
 from xmcp_conformance.reports.baseline import Baseline
 from xmcp_conformance.reports.case_json import to_dict
-from xmcp_conformance.reports.case_report import TRACES, VECTORS, CaseReport
+from xmcp_conformance.reports.case_report import SCENARIOS, TRACES, VECTORS, CaseReport
 from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.html import to_html
 from xmcp_conformance.reports.junit import to_junit
@@ -196,6 +196,31 @@ def test_a_page_of_what_conforms_says_how_often_and_what_was_not_judged() -> Non
     assert "once" in page.words
     assert HOSTILE.replace("`", "") in page.words.replace("`", "")
     assert "Broken" not in page.words
+
+
+def of_client(*faults: Observed) -> Summary:
+    report = CaseReport(SCENARIOS)
+    for event in (SuiteStarted("client", "1.0-draft", {"strict": False}), RunStarted("mine", "mine"), *faults):
+        report.add(event)
+    return of_cases(report)
+
+
+def of_record(number: int, scenario: str) -> Observed:
+    return Observed(replace(broken("XMCP-CLI-003", "no document", "a document"), where=number), "mine", scenario)
+
+
+def test_each_report_names_the_record_of_a_scenario() -> None:
+    summary = of_client(of_record(7, "two calls"))
+    for said in (to_junit(summary), to_markdown(summary), to_html(summary)):
+        assert "records[7] of two calls" in said
+        assert "over mine" not in said
+
+
+def test_a_page_shows_the_first_of_many_scenarios_with_one_fault_and_counts_the_others() -> None:
+    page = to_html(of_client(*(of_record(number, f"scenario {number}") for number in range(50))))
+    assert page.count("<summary>Also in ") == 19
+    assert "And in 30 more, which the JSON report names." in page
+    assert "<th>it needs</th>" not in page  # of a scenario nothing more is known
 
 
 def test_sarif_has_a_result_for_each_tool_in_the_file_of_the_server() -> None:

@@ -13,6 +13,7 @@ from xmcp_conformance.core.untrusted_text import printable
 
 from .case_report import CaseReport
 from .judgements_terminal import counted, print_line, show_broken, show_not_judged, show_table
+from .summary import place
 
 _MOST_LISTED = 10
 """Maximum number of cases without a fault of which each has a line, and of cases with one."""
@@ -60,8 +61,7 @@ def _why_not_judged(judgements: Sequence[Judgement]) -> str:
 
 
 def _place(first: Observed) -> str:
-    where, case = first.observation.where, printable(first.call or first.run)
-    return f"records[{where}] of {case}" if isinstance(where, int) else case
+    return place(first) if isinstance(first.observation.where, int) else printable(first.call or first.run)
 
 
 def _show_cases(report: CaseReport, console: Console) -> None:

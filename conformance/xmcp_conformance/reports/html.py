@@ -21,6 +21,8 @@ _TONE_OF: Final = {
     Status.NOT_OBSERVED: "none",
     Status.PASS: "good",
 }
+_MOST_FAULTS: Final = 20
+"""Maximum number of tools or cases that the page shows of one broken requirement."""
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b1f24; --dim: #59636e; --page: #fff; --card: #f6f8fa; --line: #d1d9e0;
   --good: #1a7f37; --warn: #9a6700; --bad: #cf222e; --none: #818b98; }
@@ -82,7 +84,8 @@ def _page(summary: Summary) -> Iterator[str]:
         yield from _list(summary.notes)
     if unknown := summary.of(Status.NOT_OBSERVED):
         needs = ((one, summary.not_judged.get(one.requirement.id, "")) for one in unknown)
-        yield from _folded("Not judged", unknown, _table(("requirement", "it needs"), _said(needs)))
+        heads = ("requirement", "it needs") if summary.not_judged else ("requirement",)
+        yield from _folded("Not judged", unknown, _table(heads, (row[: len(heads)] for row in _said(needs))))
     if obeyed := summary.of(Status.PASS):
         times = ((one, "once" if one.occasions == 1 else f"{one.occasions} times") for one in obeyed)
         yield from _folded("Obeyed", obeyed, _table(("requirement", "seen"), _said(times)))
@@ -111,13 +114,15 @@ def _card(judgement: Judgement) -> Iterator[str]:
         about += f"; counts as a warning: {judgement.only_warns}"
     yield f'<h3><span class="{tone}">{requirement.id}</span> <span class="dim">{about}</span></h3>'
     yield f"<p>{_text(requirement.quote)}</p>"
-    for number, fault in enumerate(judgement.faults):
+    for number, fault in enumerate(judgement.faults[:_MOST_FAULTS]):
         seen = {"seen": fault.observation.seen, "expected": fault.observation.expected, "in": place(fault)}
         rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in seen.items())
         if number == 0:
             yield f"<dl>{rows}</dl>"
         else:
             yield f"<details><summary>Also in {escape(where(fault))}</summary><dl>{rows}</dl></details>"
+    if (more := len(judgement.faults) - _MOST_FAULTS) > 0:
+        yield f'<p class="dim">And in {more} more, which the JSON report names.</p>'
     yield "</section>"
 
 

@@ -123,7 +123,10 @@ def of_documents(report: DocumentReport) -> Summary:
 
 
 def place(first: Observed) -> str:
-    """Return where something was seen first: the call or the case, and the run; of a document, the line."""
+    """Return where something was seen first: the call, and the run; the record of a case; of a document, the line."""
+    at = first.observation.where
+    if isinstance(at, int):
+        return f"records[{at}] of {printable(first.call or first.run)}"
     return " over ".join(printable(part) for part in (first.call, first.run) if part) + _at(first)
 
 
