@@ -18,7 +18,7 @@ from xmcp.render.markup import Markup, element, joined, text
 from xmcp.render.svg import chart
 from xmcp.render.view import content, wording
 from xmcp.render.view.charts import chart_table
-from xmcp.render.view.limits import INLINE_IMAGE
+from xmcp.render.view.limits import INLINE_IMAGE, JSON_NODES
 from xmcp.render.view.untrusted import is_blank, label, revealed
 
 Styles: TypeAlias = Literal["sheet", "inline", "none"]
@@ -27,8 +27,6 @@ Drawer: TypeAlias = Callable[[Any, content.View, int], Markup]
 
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _PICTURE: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+={0,2}")
-_MOST_NODES: Final = 5000
-"""Values and members of a JSON value."""
 _MOST_DATA: Final = 200
 """Rows of the data below a chart."""
 _LARGEST_PICTURE: Final = INLINE_IMAGE * 4 // 3 + 64
@@ -154,7 +152,7 @@ def _html(shown: content.Html, _view: content.View, _level: int) -> Markup:
 
 
 def _json(shown: content.Json, _view: content.View, _level: int) -> Markup:
-    words, notice = wording.json_text(shown, _MOST_NODES)
+    words, notice = wording.json_text(shown, JSON_NODES)
     return _with_note(_source(words), notice)
 
 
