@@ -49,6 +49,13 @@ export interface Column {
   readonly header: boolean;
 }
 
+/** The rows of a table: an array, or what makes each of them when it is asked for. */
+export interface Rows extends Iterable<readonly unknown[]> {
+  readonly length: number;
+  at(row: number): readonly unknown[] | undefined;
+  slice(first: number, end: number): Rows;
+}
+
 /**
  * A table: every row has as many cells as there are columns.
  *
@@ -58,7 +65,7 @@ export interface Column {
 export interface Table {
   readonly kind: "table";
   readonly columns: readonly Column[];
-  readonly rows: readonly (readonly unknown[])[];
+  readonly rows: Rows;
   readonly caption: string | null;
   readonly totalRows: number | null;
   readonly truncated: boolean;

@@ -6,7 +6,7 @@
  */
 
 import { lengthOf } from "./code_points.ts";
-import { CannotShow, type Align, type Column, type Content, type Level, type Metric, type Table } from "./content.ts";
+import { CannotShow, type Align, type Column, type Content, type Level, type Metric, type Rows, type Table } from "./content.ts";
 import { entry, isObject, member, type JsonObject } from "./json.ts";
 import { byteSize, count } from "./numerals.ts";
 import { pictureSize } from "./picture_size.ts";
@@ -31,7 +31,7 @@ function table(payload: unknown): Content {
   if (Array.isArray(payload)) {
     const rows = payload as JsonObject[];
     const keys = new Set<string>();
-    for (const row of rows) for (const key of Object.keys(row)) keys.add(key);
+    for (const row of rows) for (const key in row) keys.add(key);
     return grid(Array.from(keys, (key) => ({ key })), rows, {});
   }
   const written = payload as { columns: readonly (string | JsonObject)[]; rows: readonly Row[] };
@@ -45,8 +45,8 @@ function table(payload: unknown): Content {
 function grid(allColumns: readonly JsonObject[], written: readonly Row[], whole: JsonObject): Table {
   const columns = allColumns.slice(0, LIMITS.TABLE_COLUMNS);
   const keys = columns.map((column) => column["key"] as string);
-  const rows = written.map((row) => cells(row, keys));
-  const aligned = rows.slice(0, LIMITS.TABLE_ROWS_ALIGNED);
+  const rows = new MadeRows(written, keys);
+  const aligned = [...rows.slice(0, LIMITS.TABLE_ROWS_ALIGNED)];
   return {
     kind: "table",
     columns: columns.map(
@@ -63,6 +63,30 @@ function grid(allColumns: readonly JsonObject[], written: readonly Row[], whole:
     truncated: member(whole, "truncated") === true,
     further: allColumns.slice(LIMITS.TABLE_COLUMNS).map(titleOf),
   };
+}
+
+/** The rows of a table, each made when it is asked for first: a page shows a few of perhaps 400,000. */
+class MadeRows implements Rows {
+  readonly length: number;
+  readonly #written: readonly Row[];
+  readonly #keys: readonly string[];
+  readonly #made: (readonly unknown[])[] = [];
+
+  constructor(written: readonly Row[], keys: readonly string[]) {
+    [this.#written, this.#keys, this.length] = [written, keys, written.length];
+  }
+
+  at(row: number): readonly unknown[] {
+    return (this.#made[row] ??= cells(this.#written[row]!, this.#keys));
+  }
+
+  slice(first: number, end: number): Rows {
+    return new MadeRows(this.#written.slice(first, end), this.#keys);
+  }
+
+  *[Symbol.iterator](): Generator<readonly unknown[]> {
+    for (let row = 0; row < this.length; row++) yield this.at(row);
+  }
 }
 
 function titleOf(column: JsonObject): string {

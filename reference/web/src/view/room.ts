@@ -8,7 +8,8 @@
  */
 
 import { first, lengthOf } from "./code_points.ts";
-import { CannotShow, type Chart, type Content, type Json, type Table } from "./content.ts";
+import { CannotShow, type Chart, type Content, type Facts, type Json, type Metrics, type Table } from "./content.ts";
+import type { JsonObject } from "./json.ts";
 import { measured } from "./markdown_size.ts";
 import { count, total } from "./numerals.ts";
 import { nodesOf, outline } from "./outline.ts";
@@ -18,6 +19,16 @@ import { firstOf } from "./wording.ts";
 /** As much of a content as there is room for, and the notices about what is left out. */
 export type Fitted = readonly [content: Content, notices: readonly string[]];
 type Words = readonly [words: string, notices: readonly string[]];
+
+/** The member that is a text, by kind. */
+const TEXTS: Readonly<Record<string, string>> = {
+  text: "text",
+  markdown: "source",
+  code: "source",
+  html: "source",
+  notification: "message",
+  image: "alt",
+};
 
 /** What is left for the parts that are still to come. */
 export class Room {
@@ -39,41 +50,23 @@ export class Room {
 
   /** Return as much of a content as there is room for. Throws CannotShow if it is a chart, and there is no room for it. */
   fitted(content: Content): Fitted {
-    switch (content.kind) {
-      case "text": {
-        const [text, notices] = this.words(content.text);
-        return [{ ...content, text }, notices];
-      }
-      case "markdown": {
-        const [source, notices] = this.#markdown(content.source);
-        return [{ ...content, source }, notices];
-      }
-      case "code":
-      case "html": {
-        const [source, notices] = this.words(content.source);
-        return [{ ...content, source }, notices];
-      }
-      case "notification": {
-        const [message, notices] = this.words(content.message);
-        return [{ ...content, message }, notices];
-      }
-      case "image": {
-        if (content.alt === null) break;
-        const [alt, notices] = this.words(content.alt);
-        return [{ ...content, alt }, notices];
-      }
+    const { kind } = content;
+    const name = TEXTS[kind];
+    if (name) {
+      const text = (content as unknown as JsonObject)[name] as string | null;
+      if (text === null) return [content, []];
+      const [words, notices] = kind === "markdown" ? this.#markdown(text) : this.words(text);
+      return [{ ...content, [name]: words }, notices];
+    }
+    switch (kind) {
       case "json":
         return this.#json(content);
       case "table":
         return [this.#table(content), []];
-      case "facts": {
-        const [items, notices] = this.#items(content.items, 2, "facts");
-        return [{ ...content, items }, notices];
-      }
-      case "metrics": {
-        const [items, notices] = this.#items(content.items, 4, "metrics");
-        return [{ ...content, items }, notices];
-      }
+      case "facts":
+        return this.#items(content, 2);
+      case "metrics":
+        return this.#items(content, 4);
       case "bars":
       case "plot":
       case "pie":
@@ -114,11 +107,13 @@ export class Room {
     return { ...table, rows: shown, totalRows: Math.max(totalRows ?? 0, rows.length) };
   }
 
-  /** Return the facts or metrics there is room for, each of so many values, and the notice. */
-  #items<Item>(items: readonly Item[], values: number, what: string): readonly [readonly Item[], readonly string[]] {
+  /** Return the facts or metrics there is room for, each of so many values. */
+  #items(content: Facts | Metrics, values: number): Fitted {
+    const { kind, items } = content;
     const wanted = Math.min(items.length, LIMITS.ITEMS);
     const shown = Math.floor(this.#take("values", wanted * values) / values);
-    return shown === wanted ? [items, []] : [items.slice(0, shown), [firstOf(shown, items.length, what)]];
+    if (shown === wanted) return [content, []];
+    return [{ ...content, items: items.slice(0, shown) } as Facts, [firstOf(shown, items.length, kind)]];
   }
 
   #check(chart: Chart): void {

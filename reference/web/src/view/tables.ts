@@ -40,7 +40,7 @@ function columnView(table: Table, column: Column, at: number, shown: number, qua
     header: column.header,
     numeric,
     cell(row) {
-      const value = table.rows[row]?.[at];
+      const value = table.rows.at(row)?.[at];
       if (numeric && typeof value === "number") return column.grouped ? quantity(value) : asSent(value);
       return scalar(value);
     },
@@ -50,7 +50,7 @@ function columnView(table: Table, column: Column, at: number, shown: number, qua
 function onlyNumbers(table: Table, at: number, shown: number): boolean {
   let found = false;
   for (let row = 0; row < shown; row++) {
-    const value = table.rows[row]![at];
+    const value = table.rows.at(row)![at];
     if (value === null) continue;
     if (typeof value !== "number") return false;
     found = true;

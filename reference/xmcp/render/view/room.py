@@ -7,7 +7,7 @@ has no beginning: without room for it, the next step of the fallback ladder is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -21,6 +21,15 @@ from xmcp.render.view.wording import JSON_IS_CUT, first_of
 Fitted: TypeAlias = tuple[content.Content, tuple[str, ...]]
 """As much of a content as there is room for, and the notice about what is left out."""
 
+_TEXTS: Final[Mapping[type[content.Content], str]] = {
+    content.Text: "text",
+    content.Markdown: "source",
+    content.Code: "source",
+    content.Html: "source",
+    content.Notification: "message",
+    content.Image: "alt",
+}
+"""The member that is a text."""
 _VALUES_OF_A_FACT: Final = 2
 _VALUES_OF_A_METRIC: Final = 4
 _VALUES_OF_A_MARK: Final = 2
@@ -50,22 +59,14 @@ class Room:
         Raises:
             CannotShow: It is a chart, and there is no room for it.
         """
+        kind = type(shown)
+        if name := _TEXTS.get(kind):
+            text = getattr(shown, name)
+            if text is None:
+                return shown, ()
+            words, notices = self._markdown(text) if kind is content.Markdown else self.words(text)
+            return replace(shown, **{name: words}), notices
         match shown:
-            case content.Text(text):
-                words, notices = self.words(text)
-                return content.Text(words), notices
-            case content.Markdown(source):
-                words, notices = self._markdown(source)
-                return content.Markdown(words), notices
-            case content.Code(source) | content.Html(source):
-                words, notices = self.words(source)
-                return replace(shown, source=words), notices
-            case content.Notification(message):
-                words, notices = self.words(message)
-                return replace(shown, message=words), notices
-            case content.Image(alt=str(alt)):
-                words, notices = self.words(alt)
-                return replace(shown, alt=words), notices
             case content.Json(value):
                 return self._json(shown, value)
             case content.Table():

@@ -1,5 +1,5 @@
 // A table. Up to 200 rows stand in the page; of a longer one only those in sight do, in lines of one height.
-import type { Table } from "../../view/content.ts";
+import type { Rows, Table } from "../../view/content.ts";
 import { asSent } from "../../view/numerals.ts";
 import { type ColumnView, MAX_ROWS, columnsMissing, columnsOf, rowsMissing } from "../../view/tables.ts";
 import { WORDS } from "../../view/wording.ts";
@@ -76,7 +76,7 @@ function mostDecimals(table: Table, at: number, written: (value: number) => stri
   // Writing a number in a locale is slow: of a long table, some rows have to do.
   const step = Math.max(1, Math.floor(rows / 2_000));
   for (let row = 0; row < rows; row += step) {
-    const value = table.rows[row]?.[at];
+    const value = table.rows.at(row)?.[at];
     if (typeof value !== "number" || Number.isInteger(value)) continue;
     const words = written(value);
     const point = words.lastIndexOf(sign);
@@ -87,7 +87,7 @@ function mostDecimals(table: Table, at: number, written: (value: number) => stri
 
 class ShownTable {
   readonly body: HTMLElement;
-  readonly #rows: readonly (readonly unknown[])[];
+  readonly #rows: Rows;
   readonly #choice: Choice;
   readonly #long: boolean;
   readonly #content = html("tbody");
@@ -130,7 +130,7 @@ class ShownTable {
 
   /** Returns the rows that the filter leaves, in the order that the person sees. */
   *chosenRows(): Generator<readonly unknown[]> {
-    for (const row of this.#filtered) yield this.#rows[row] ?? [];
+    for (const row of this.#filtered) yield this.#rows.at(row) ?? [];
   }
 
   print(printing: boolean): void {
@@ -237,7 +237,7 @@ class ShownTable {
   }
 
   #contains(row: number, column: ShownColumn, words: string): boolean {
-    const value = this.#rows[row]?.[column.at];
+    const value = this.#rows.at(row)?.[column.at];
     if (typeof value === "string") return value.toLowerCase().includes(words);
     if (value === null || value === undefined) return false;
     return String(value).includes(words) || (column.cell(row)?.toLowerCase().includes(words) ?? false);
