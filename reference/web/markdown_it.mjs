@@ -1,9 +1,10 @@
 // Only those parts of markdown-it go into the bundle that view/markdown needs: no raw HTML, no bare addresses made links,
-// no typography, no writer of HTML. Its other packages are replaced by src/markdown_it_parts.
+// no rewritten addresses, no typography, no writer of HTML, no plugins. Of its other packages two are replaced by
+// src/markdown_it_parts, and nothing is left that uses the others.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const PACKAGES = ["entities", "linkify-it", "mdurl", "punycode.js", "uc.micro"];
+const PACKAGES = ["entities", "uc.micro"];
 
 const LEFT_OUT = [
   "src/renderer.ts",
@@ -26,8 +27,26 @@ const MENTIONS = [
   [/\[\s*"html_block",\s*html_block,\s*\[[^\]]*\]\s*\],/, ""],
   ['["linkify", linkify],', ""],
   ['["html_inline", html_inline],', ""],
-  ["new Renderer()", "null"],
-  ['_defineProperty(MarkdownIt, "Renderer", Renderer);', ""],
+  [/import (?:\* as mdurl|\{ LinkifyIt \}|punycode) from .*?;\n/g, ""],
+  [/var lib = \{.*?\};/s, ""],
+  ["lib: () => lib,", ""],
+  // A property is defined as any other value is set.
+  [/\/\/#region [^\n]*\/esm\/typeof\.js\n.*?\/esm\/defineProperty\.js\n.*?\/\/#endregion\n/s, ""],
+  [/_defineProperty\(\s*this,\s*(?:\/\*\*.*?\*\/\s*)?"(\w+)",\s*/gs, "(this.$1 = "],
+  // MarkdownIt: one preset, and no methods but those that parse.
+  [/,\s*zero: \{.*?\n\t\}\n(?=\};\nvar BAD_PROTO_RE)/s, ""],
+  [
+    /var BAD_PROTO_RE.*?\tvalidateLink.*?(?=\n\tconstructor)/s,
+    "var MarkdownIt = class {\n\tvalidateLink() { return true; }\n\tnormalizeLink(url) { return url; }\n\tnormalizeLinkText(url) { return url; }",
+  ],
+  [/\(this\.(?:renderer|linkify|utils) = [^;]*;/g, ""],
+  [/\tenable\(list, ignoreInvalid = false\) \{\n\t\tlet result.*?(?=\tparse\(src, env\) \{\n\t\tif)/s, ""],
+  [/\trender\(src, env = \{\}\).*?(?=\n\};\n_defineProperty\(MarkdownIt)/s, ""],
+  [/_defineProperty\(MarkdownIt, .*?\);/g, ""],
+  ["callable(MarkdownIt)", "MarkdownIt"],
+  // Ruler: rules are added at the end, and enabled alone.
+  [/\tat\(name, fn, options = \{\}\).*?(?=\tpush\(ruleName)/s, ""],
+  [/\tdisable\(list, ignoreInvalid = false\).*?(?=\tgetRules\()/s, ""],
 ];
 
 function replaced(source, what, by) {

@@ -54,8 +54,10 @@ def written() -> str:
 
 def _tables() -> Iterator[tuple[str, Any, str, str]]:
     """Yield name, value, TypeScript type (empty: the narrowest) and description of each table."""
-    names = (name for name in vars(limits) if name.isupper() and name != "ENVELOPE_RULES")
-    yield "LIMITS", {name: getattr(limits, name) for name in names}, "", "How much is read and drawn: limits.py."
+    numbers = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
+    yield "LIMITS", numbers, "", "How much is read and drawn: limits.py."
+    yield "ROOM", limits.ROOM, "", "What the parts of a display share."
+    yield "LEAST", limits.LEAST, "", "What each part has of it, however much stands before it."
     classes = {name: getattr(untrusted, name) for name in ("BIDI", "JOINERS", "HIDDEN", "BLANK")}
     doc = "Characters, as the inside of a class with the flag `u`: "
     for name, ranges in classes.items():

@@ -13,6 +13,7 @@ from xmcp.render.view import content, plan, wording
 from xmcp.render.view.charts import Bar, bars_of, chart_table, x_axis, y_ticks
 from xmcp.render.view.markdown import parse, written_target
 from xmcp.render.view.tables import ColumnView, columns_of, rows_missing
+from xmcp.render.view.untrusted import visible
 
 
 def read(kind: str, payload: Any) -> Any:
@@ -125,6 +126,13 @@ def test_the_cells_of_tables_in_markdown_are_bounded_and_the_rest_stands_as_writ
     assert len(last.content) > 1_000
 
 
+@pytest.mark.parametrize("separator", ["\n", "\r\n", "\u2028"])
+def test_the_lines_of_markdown_are_bounded_and_the_rest_stands_as_written(separator: str) -> None:
+    *tokens, last = parse(visible(f"- a{separator}" * 12_000))
+    assert len([token for token in tokens if token.type == "list_item_open"]) == 10_000
+    assert (last.type, last.content) == ("fence", "- a\n" * 2_000)
+
+
 def test_markdown_with_a_table_of_ordinary_size_is_drawn_as_a_whole() -> None:
-    tokens = parse("| a | b |\n|---|---|\n" + "| x | y |\n" * 1000 + "\n" + "a\n---\n" * 10_000)
+    tokens = parse("| a | b |\n|---|---|\n" + "| x | y |\n" * 1000 + "\n" + "a\n---\n" * 3_500)
     assert [token for token in tokens if token.type == "fence"] == []

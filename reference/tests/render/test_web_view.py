@@ -96,6 +96,46 @@ def test_both_views_align_a_long_column_alike(web: WebView, numbers: int) -> Non
     assert web.ask(envelope=envelope) == as_the_web_has_it(plan(envelope))
 
 
+LONG = "line *of*\u2028text\U0001f600\n" * 9_000
+CELLS = [[1] * 64] * 1000
+NAMES = [f"c{n}" for n in range(64)]
+LINE = {
+    "mark": "line",
+    "data": {"values": [{"x": n, "y": n} for n in range(5000)]},
+    "encoding": {name: {"field": name, "type": "quantitative"} for name in "xy"},
+}
+CROWDED = {
+    "texts": [("text", LONG), ("code", LONG), ("html", LONG), ("notification", LONG), ("x-a-b", LONG)],
+    "markdown": [
+        ("markdown", LONG),
+        ("markdown", "\r\n- a" * 9_000),
+        ("markdown", "|a|b|\r\n|-|-|\r\n" + "|c\r\n" * 90),
+    ],
+    "values": [
+        ("table", {"columns": NAMES, "rows": CELLS}),
+        ("table", {"columns": NAMES, "rows": CELLS}),
+        ("table", [{"a": n} for n in range(200)]),
+        ("facts", {f"k{n}": n for n in range(501)}),
+        ("metric", [{"label": "a", "value": 1}] * 501),
+        ("json", {"a": [*range(500)], "b": {"c": ["x" * 3000] * 9}}),
+        ("json", [1, [2]]),
+    ],
+    "json": [*[("json", [*range(9_000)])] * 12, ("table", {"columns": NAMES, "rows": CELLS})],
+    "messages": [("notification", LONG), ("image", {"src": "https://example.com/a.png", "alt": LONG})],
+    "charts": [("chart", LINE)] * 9,
+    "parts": [("group", [{"type": "text", "payload": "x"}] * 32)] * 9,
+}
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_both_views_deal_out_the_room_of_a_display_alike(web: WebView, name: str) -> None:
+    parts = [{"type": kind, "payload": payload, "alt": LONG} for kind, payload in CROWDED[name]]
+    envelope = as_every_reader_gets_it({"type": "group", "payload": parts})
+    answer, expected = web.ask(envelope=envelope), as_the_web_has_it(plan(envelope))
+    assert answer["words"] == expected["words"]
+    assert answer["view"] == expected["view"]
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(number_of_json | st.integers(-4000, 4000).map(lambda n: n / 32), max_size=50))
 def test_both_views_write_numbers_alike(web: WebView, numbers: list[float]) -> None:

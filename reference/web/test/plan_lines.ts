@@ -36,6 +36,11 @@ function shown(view: View): unknown {
   return { view, words: visibleWords(view) };
 }
 
+/** Return rows that are made when they are asked for as an array, which JSON can have. */
+function asJson(_name: string, value: unknown): unknown {
+  return typeof value === "object" && value !== null && Symbol.iterator in value ? [...(value as Iterable<unknown>)] : value;
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(answer(JSON.parse(line) as Request))}\n`);
+  process.stdout.write(`${JSON.stringify(answer(JSON.parse(line) as Request), asJson)}\n`);
 }

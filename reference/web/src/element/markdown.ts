@@ -2,13 +2,14 @@
 import MarkdownIt from "markdown-it";
 import { first } from "../view/code_points.ts";
 import { link } from "../view/links.ts";
+import { measured } from "../view/markdown_size.ts";
 import { LIMITS, MARKDOWN_DEEPEST } from "../view/tables.generated.ts";
 import { isBlank, visible } from "../view/untrusted.ts";
 import { beginning } from "../view/wording.ts";
 import { html } from "./dom.ts";
 import type { Drawing, Drawn } from "./drawing.ts";
-import { highlighted } from "./highlight.ts";
 import { linked } from "./link.ts";
+import { sourceCode } from "./long_text.ts";
 
 type Token = ReturnType<typeof parser.parse>[number];
 
@@ -19,12 +20,9 @@ const LONGEST_PARAGRAPH = 10_000;
 /** From this number of blocks on, the browser lays out only those in sight. */
 const BLOCKS_OUT_OF_SIGHT = 60;
 
-// CommonMark with tables and strikethrough. Of its other rules, the build leaves out those that are switched off.
+// CommonMark with tables and strikethrough. The build leaves out its other rules, and what refuses or rewrites addresses:
+// every address becomes a token as it is written, and links.ts decides what can be followed.
 const parser = new MarkdownIt({ html: false, linkify: false, maxNesting: MARKDOWN_DEEPEST });
-// Every address becomes a token as it is written: links.ts decides what can be followed.
-parser.validateLink = () => true;
-parser.normalizeLink = (url) => url;
-parser.normalizeLinkText = (url) => url;
 // Words are parsed block by block in `drawMarkdown`, so that the page can answer in between.
 parser.core.ruler.enableOnly(["normalize", "block"]);
 
@@ -58,7 +56,7 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   room.characters -= start.length;
   const shown = visible(start);
   const env = {}; // the addresses of its links, where they stand apart
-  const drawn = drawnLength(shown);
+  const [drawn] = measured(shown, LIMITS.MARKDOWN_PIECES);
   const tokens = parser.parse(shown.slice(0, drawn), env);
   const deepest = tokens.reduce((level, token) => Math.max(level, token.level), 0);
   const written = async (): Promise<Drawn> => ({
@@ -74,22 +72,6 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   const notices =
     writer.full || start !== most ? ["the text is long; not all of it is shown"] : cut === null ? [] : [cut];
   return { body: writer.root, copied: () => source, notices };
-}
-
-/** Returns how many characters have tables of at most `MARKDOWN_CELLS` cells, as view/markdown.py counts them. */
-function drawnLength(source: string): number {
-  let [at, cells, columns, before] = [0, 0, 0, ""];
-  for (const line of source.split("\n")) {
-    if (!/[^ \t>]/.test(line)) columns = 0;
-    else if (before.includes("|") && /^[ \t>]*[-:|][-:| \t]*$/.test(line)) {
-      columns = Math.max(columns, line.split(/-+/).length - 1);
-    }
-    cells += columns;
-    if (cells > LIMITS.MARKDOWN_CELLS) break;
-    at += line.length + 1;
-    before = line;
-  }
-  return at;
 }
 
 class Writer {
@@ -134,8 +116,7 @@ class Writer {
   }
 
   code(source: string, language?: string): void {
-    const code = html("code", {}, ...highlighted(source, language));
-    this.#open(html("pre", { class: "code", tabindex: 0, dir: "ltr" }, code));
+    this.#open(html("pre", { class: "code", tabindex: 0, dir: "ltr" }, sourceCode(source, language)));
     this.#close();
   }
 

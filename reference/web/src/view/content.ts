@@ -49,6 +49,13 @@ export interface Column {
   readonly header: boolean;
 }
 
+/** The rows of a table: an array, or what makes each of them when it is asked for. */
+export interface Rows extends Iterable<readonly unknown[]> {
+  readonly length: number;
+  at(row: number): readonly unknown[] | undefined;
+  slice(first: number, end: number): Rows;
+}
+
 /**
  * A table: every row has as many cells as there are columns.
  *
@@ -58,7 +65,7 @@ export interface Column {
 export interface Table {
   readonly kind: "table";
   readonly columns: readonly Column[];
-  readonly rows: readonly (readonly unknown[])[];
+  readonly rows: Rows;
   readonly caption: string | null;
   readonly totalRows: number | null;
   readonly truncated: boolean;
@@ -162,10 +169,11 @@ export interface Notification {
   readonly level: Level;
 }
 
-/** Labels with values. */
+/** Labels with values; `total` counts those that were left out as well. */
 export interface Facts {
   readonly kind: "facts";
   readonly items: readonly (readonly [label: string, value: unknown])[];
+  readonly total: number;
 }
 
 /** One number that matters. */
@@ -176,10 +184,11 @@ export interface Metric {
   readonly delta: number | string | null;
 }
 
-/** One or more numbers that matter. */
+/** One or more numbers that matter; `total` counts those that were left out as well. */
 export interface Metrics {
   readonly kind: "metrics";
   readonly items: readonly Metric[];
+  readonly total: number;
 }
 
 /** A file the person can open or save; `size` in bytes. */

@@ -6,36 +6,42 @@
  * envelope, however broken, leads to an empty view.
  */
 
-import { CannotShow, type Content, type Group, type View } from "./content.ts";
+import { CannotShow, type View } from "./content.ts";
 import { isObject, member, type JsonObject } from "./json.ts";
 import { count } from "./numerals.ts";
 import { read } from "./payloads.ts";
+import { type Fitted, Room } from "./room.ts";
 import { LIMITS } from "./tables.generated.ts";
 import { isBlank, label } from "./untrusted.ts";
 import { chartTitle, readChart } from "./vega_lite_charts.ts";
+import { firstOf } from "./wording.ts";
 
 /** Return what to show for `envelope`: a decoded display, possibly invalid, or any other value. */
 export function plan(envelope: unknown): View {
-  return planned(isObject(envelope) ? envelope : { payload: envelope }, 1);
+  return planned(isObject(envelope) ? envelope : { payload: envelope }, 1, new Room());
 }
 
-function planned(envelope: JsonObject, depth: number): View {
+function planned(envelope: JsonObject, depth: number, room: Room): View {
   const links = chain(envelope);
   let title = words(envelope, "title");
   let refusal: string | null = null;
   for (const link of links) {
     const kind = member(link, "type");
     try {
-      const content = contentOf(link, depth);
+      let [content, leftOut] = contentOf(link, depth, room);
       title = words(link, "title") ?? title ?? (kind === "chart" ? chartTitle(member(link, "payload")) : null);
-      const notices = refusal === null ? [] : [`${refusal}; showing its fallback`];
-      return { content, renderedAs: String(kind), title, alt: words(link, "alt"), notices };
+      let alt = words(link, "alt");
+      if (alt !== null && kind === "chart") [alt, leftOut] = room.words(alt, LIMITS.MESSAGE);
+      const notices = refusal === null ? leftOut : [`${refusal}; showing its fallback`, ...leftOut];
+      return { content, renderedAs: String(kind), title, alt, notices };
     } catch (reason) {
       if (!(reason instanceof CannotShow)) throw reason;
       refusal ??= `unsupported display type ${quoted(kind)}: ${reason.message}`;
     }
   }
-  return { ...lastSteps(links), title, alt: null, notices: [refusal!] };
+  const last = lastSteps(links);
+  const [content, leftOut] = room.fitted(last.content);
+  return { ...last, content, title, alt: null, notices: [refusal!, ...leftOut] };
 }
 
 /** Return the envelope and the fallbacks below it. */
@@ -48,21 +54,26 @@ function chain(envelope: JsonObject): readonly JsonObject[] {
   return links;
 }
 
-function contentOf(envelope: JsonObject, depth: number): Content {
+function contentOf(envelope: JsonObject, depth: number, room: Room): Fitted {
   const [kind, payload] = [member(envelope, "type"), member(envelope, "payload")];
-  if (kind === "group") return group(payload, depth);
-  if (kind === "chart") return readChart(payload);
+  if (kind === "group") return group(payload, depth, room);
+  if (kind === "chart") return room.fitted(readChart(payload));
   const content = read(typeof kind === "string" ? kind : "", payload);
-  return content.kind === "image" ? { ...content, alt: content.alt || words(envelope, "alt") } : content;
+  return room.fitted(content.kind === "image" ? { ...content, alt: content.alt || words(envelope, "alt") } : content);
 }
 
-function group(payload: unknown, depth: number): Group {
+function group(payload: unknown, depth: number, room: Room): Fitted {
   if (depth > LIMITS.GROUP_DEPTH) throw new CannotShow(`groups are nested more than ${LIMITS.GROUP_DEPTH} deep`);
   if (!Array.isArray(payload) || !payload.every(isObject)) throw new CannotShow("the payload is not a list of envelopes");
   if (payload.length > LIMITS.GROUP_ITEMS) {
     throw new CannotShow(`a group has at most ${LIMITS.GROUP_ITEMS} displays, this one has ${count(payload.length)}`);
   }
-  return { kind: "group", views: payload.map((item) => planned(item, depth + 1)) };
+  const views: View[] = [];
+  for (const item of payload) {
+    if (!room.hasPart()) return [{ kind: "group", views }, [firstOf(views.length, payload.length, "displays")]];
+    views.push(planned(item, depth + 1, room));
+  }
+  return [{ kind: "group", views }, []];
 }
 
 function lastSteps(links: readonly JsonObject[]): Pick<View, "content" | "renderedAs"> {

@@ -30,6 +30,18 @@ export function outline(value: unknown, indent: string | null = "  ", nodes = MA
   return [text, budget.left < 0];
 }
 
+/** Return how many values a JSON value has, itself and those inside it, but no more than `most`. */
+export function nodesOf(value: unknown, most: number): number {
+  const waiting = [value];
+  let found = 0;
+  for (; waiting.length && found + waiting.length < most; found++) {
+    const one = waiting.pop();
+    if (Array.isArray(one)) waiting.push(...one.slice(0, most));
+    else if (isObject(one)) waiting.push(...Object.values(one).slice(0, most));
+  }
+  return Math.min(found + waiting.length, most);
+}
+
 function written(value: unknown, depth: number, budget: Budget, margin: string | null, step: string): string {
   budget.left--;
   if (typeof value === "number") return asSent(value);

@@ -14,12 +14,31 @@ export const LIMITS = {
   "INLINE_IMAGE": 2000000,
   "IMAGE_SIDE": 16384,
   "CHARACTERS": 200000,
-  "MARKDOWN_CELLS": 10000,
+  "MARKDOWN_PIECES": 10000,
+  "MESSAGE": 10000,
+  "TABLE_ROWS_READ": 100000,
+  "TABLE_ROWS": 1000,
+  "JSON_NODES": 5000,
   "TABLE_COLUMNS": 64,
   "TABLE_ROWS_ALIGNED": 1000,
   "CELL": 2000,
   "ITEMS": 500,
   "CATEGORIES": 200,
+  "PARTS": 128,
+} as const;
+
+/** What the parts of a display share. */
+export const ROOM = {
+  "characters": 200000,
+  "values": 64000,
+  "pieces": 10000,
+} as const;
+
+/** What each part has of it, however much stands before it. */
+export const LEAST = {
+  "characters": 1000,
+  "values": 100,
+  "pieces": 20,
 } as const;
 
 /** Characters, as the inside of a class with the flag `u`: BIDI. */

@@ -7,11 +7,12 @@
 
 import type { Align, Column, Table } from "./content.ts";
 import { asSent, count, english, type Quantity } from "./numerals.ts";
+import { LIMITS } from "./tables.generated.ts";
 import { label } from "./untrusted.ts";
 import { firstOf, scalar } from "./wording.ts";
 
 /** Rows that a page draws. */
-export const MAX_ROWS = 100_000;
+export const MAX_ROWS = LIMITS.TABLE_ROWS_READ;
 
 /**
  * The shown cells of one column, null where there is no value.
@@ -33,14 +34,14 @@ export function columnsOf(table: Table, mostRows = MAX_ROWS, quantity: Quantity 
 }
 
 function columnView(table: Table, column: Column, at: number, shown: number, quantity: Quantity): ColumnView {
-  const numeric = column.align === "right" && onlyNumbers(table, at, shown);
+  const numeric = column.align === "right" && onlyNumbers(table, at, Math.min(shown, LIMITS.TABLE_ROWS_ALIGNED));
   return {
     title: label(column.title, 80),
     align: column.align,
     header: column.header,
     numeric,
     cell(row) {
-      const value = table.rows[row]?.[at];
+      const value = table.rows.at(row)?.[at];
       if (numeric && typeof value === "number") return column.grouped ? quantity(value) : asSent(value);
       return scalar(value);
     },
@@ -50,7 +51,7 @@ function columnView(table: Table, column: Column, at: number, shown: number, qua
 function onlyNumbers(table: Table, at: number, shown: number): boolean {
   let found = false;
   for (let row = 0; row < shown; row++) {
-    const value = table.rows[row]![at];
+    const value = table.rows.at(row)![at];
     if (value === null) continue;
     if (typeof value !== "number") return false;
     found = true;

@@ -7,10 +7,10 @@ from typing import Final
 
 from xmcp.render.markup import Markup, element, escaped, joined
 from xmcp.render.view import content
+from xmcp.render.view.limits import TABLE_ROWS
 from xmcp.render.view.tables import ColumnView, columns_missing, columns_of, rows_missing
-from xmcp.render.view.wording import NO_ROWS, NO_VALUE, NOTHING
+from xmcp.render.view.wording import NO_ROWS, NO_VALUE, NOTHING, caption
 
-MOST_ROWS: Final = 1000
 _LONG: Final = 25
 """Rows; a longer table scrolls below its headings."""
 _ALIGNED: Final[Mapping[content.Align, str]] = {"left": "", "right": "r", "center": "c"}
@@ -19,7 +19,7 @@ _SHORT: Final = 20
 _MISSING: Final = f'<span class="faint">{NO_VALUE}</span>'
 
 
-def table(shown: content.Table, name: str | None = None, most_rows: int = MOST_ROWS) -> Markup:
+def table(shown: content.Table, name: str | None = None, most_rows: int = TABLE_ROWS) -> Markup:
     """Return a table with its notices; `name` tells screen readers what it is."""
     views = columns_of(shown, most_rows)
     notices = [rows_missing(shown, most_rows), columns_missing(shown, len(views))]
@@ -35,12 +35,12 @@ def _grid(columns: Sequence[ColumnView], shown: content.Table, name: str | None)
     rows = zip(*(_cells(column) for column in columns), strict=True)
     grid = element(
         "table",
-        element("caption", shown.caption) if shown.caption else None,
+        element("caption", caption(shown)) if shown.caption else None,
         element("thead", element("tr", joined(heads))),
         element("tbody", Markup("".join([f"<tr>{''.join(row)}</tr>\n" for row in rows]))),
     )
     long = " long" if len(shown.rows) > _LONG else ""
-    label = name or shown.caption or "table"
+    label = name or caption(shown) or "table"
     return element("div", grid, class_=f"scroll{long}", tabindex=0, role="region", aria_label=label)
 
 

@@ -9,38 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow, View
-from xmcp.render.view.limits import FALLBACKS, GROUP_DEPTH, GROUP_ITEMS
+from xmcp.render.view.limits import FALLBACKS, GROUP_DEPTH, GROUP_ITEMS, MESSAGE
 from xmcp.render.view.payloads import READERS, read
+from xmcp.render.view.room import Fitted, Room
 from xmcp.render.view.untrusted import is_blank, label
 from xmcp.render.view.vega_lite_charts import chart_title, read_chart
+from xmcp.render.view.wording import first_of
 
 Envelope: TypeAlias = Mapping[str, Any]
 
 
 def plan(envelope: object) -> View:
     """Return what to show for `envelope`: a decoded display, possibly invalid, or any other value."""
-    return _plan(envelope if isinstance(envelope, Mapping) else {"payload": envelope}, depth=1)
+    return _plan(envelope if isinstance(envelope, Mapping) else {"payload": envelope}, 1, Room())
 
 
-def _plan(envelope: Envelope, depth: int) -> View:
+def _plan(envelope: Envelope, depth: int, room: Room) -> View:
     title = _words(envelope, "title")
     chain = tuple(_chain(envelope))
     refusals: list[str] = []
     for link in chain:
         kind = link.get("type")
         try:
-            found = _read(link, depth)
+            found, left_out = _read(link, depth, room)
         except CannotShow as refusal:
             refusals.append(f"unsupported display type {_quoted(kind)}: {refusal}")
             continue
         title = _words(link, "title") or title or (chart_title(link.get("payload")) if kind == "chart" else None)
-        notices = (f"{refusals[0]}; showing its fallback",) if refusals else ()
-        return View(found, rendered_as=str(kind), title=title, notices=notices, alt=_words(link, "alt"))
-    return replace(_last_steps(chain), title=title, notices=(refusals[0],))
+        refused = (f"{refusals[0]}; showing its fallback",) if refusals else ()
+        alt = _words(link, "alt")
+        if alt and isinstance(found, content.Chart):
+            alt, left_out = room.words(alt, MESSAGE)
+        return View(found, rendered_as=str(kind), title=title, notices=(*refused, *left_out), alt=alt)
+    last = _last_steps(chain)
+    found, left_out = room.fitted(last.content)
+    return replace(last, content=found, title=title, notices=(refusals[0], *left_out))
 
 
 def _chain(envelope: Envelope) -> Iterator[Envelope]:
@@ -53,28 +61,30 @@ def _chain(envelope: Envelope) -> Iterator[Envelope]:
         envelope = below
 
 
-def _read(envelope: Envelope, depth: int) -> content.Content:
+def _read(envelope: Envelope, depth: int, room: Room) -> Fitted:
     kind = envelope.get("type")
     if kind == "group":
-        return _group(envelope.get("payload"), depth)
+        return _group(envelope.get("payload"), depth, room)
     if kind == "chart":
-        return read_chart(envelope.get("payload"))
+        return room.fitted(read_chart(envelope.get("payload")))
     if not isinstance(kind, str) or kind not in READERS:
         raise CannotShow("this renderer does not know it")
     found = read(kind, envelope.get("payload"))
     if isinstance(found, content.Image):
         found = replace(found, alt=found.alt or _words(envelope, "alt"))
-    return found
+    return room.fitted(found)
 
 
-def _group(payload: object, depth: int) -> content.Group:
+def _group(payload: object, depth: int, room: Room) -> Fitted:
     if depth > GROUP_DEPTH:
         raise CannotShow(f"groups are nested more than {GROUP_DEPTH} deep")
     if not isinstance(payload, list) or not all(isinstance(item, Mapping) for item in payload):
         raise CannotShow("the payload is not a list of envelopes")
     if len(payload) > GROUP_ITEMS:
         raise CannotShow(f"a group has at most {GROUP_ITEMS} displays, this one has {len(payload):,}")
-    return content.Group(tuple(_plan(item, depth + 1) for item in payload))
+    views = tuple(_plan(item, depth + 1, room) for item in takewhile(lambda _: room.has_part(), payload))
+    notice = () if len(views) == len(payload) else (first_of(len(views), len(payload), "displays"),)
+    return content.Group(views), notice
 
 
 def _last_steps(chain: tuple[Envelope, ...]) -> View:

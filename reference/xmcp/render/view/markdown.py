@@ -7,7 +7,6 @@ wrote it is `written_target` of the token.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -16,8 +15,9 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from xmcp.render.view.languages import language_of
-from xmcp.render.view.limits import MARKDOWN_CELLS
+from xmcp.render.view.limits import MARKDOWN_PIECES
 from xmcp.render.view.links import link
+from xmcp.render.view.markdown_size import measured
 
 DEEPEST: Final = 20
 """Levels of nesting below which the parser drops words."""
@@ -27,7 +27,6 @@ _PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: 
 # It stands there as it is written: encoded, it would hide what `link` looks for, and decoded, bring it onto the screen.
 _PARSER.normalizeLink = lambda url: url  # type: ignore[method-assign]
 _PARSER.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
-_BELOW_HEADS: Final = re.compile(r"[ \t>]*[-:|][-:| \t]*")
 _ADDRESSES: Final = {"link_open": "href", "image": "src"}
 _WRITTEN: Final = "xmcp_written_target"
 
@@ -35,35 +34,14 @@ _WRITTEN: Final = "xmcp_written_target"
 def parse(source: str) -> list[Token]:
     """Return the tokens of `source`, with safe addresses and only known languages of code.
 
-    From the line on at which the tables of the text have more than `MARKDOWN_CELLS` cells, it is a block of code: the
-    parser makes a cell of each column in every row, even of a row of one letter.
+    From the line on at which the text has more than `MARKDOWN_PIECES` pieces, it is a block of code.
     """
-    drawn = _drawn_length(source)
+    drawn = measured(source, MARKDOWN_PIECES)[0]
     tokens = _PARSER.parse(source[:drawn])
     _check_addresses(tokens)
     if drawn < len(source):
         tokens.append(Token("fence", "code", 0, info="text", content=source[drawn:]))
     return tokens
-
-
-def _drawn_length(source: str) -> int:
-    """Return how many characters of `source` have tables of at most `MARKDOWN_CELLS` cells.
-
-    Every line up to an empty one counts as a row below the line of dashes, also where it is none.
-    """
-    at = cells = columns = 0
-    before = ""
-    for line in source.split("\n"):
-        if not line.strip(" \t>"):
-            columns = 0
-        elif "|" in before and _BELOW_HEADS.fullmatch(line):
-            columns = max(columns, len(re.findall("-+", line)))
-        cells += columns
-        if cells > MARKDOWN_CELLS:
-            break
-        at += len(line) + 1
-        before = line
-    return min(at, len(source))
 
 
 def loses_words(tokens: Sequence[Token]) -> bool:

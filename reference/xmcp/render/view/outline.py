@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from xmcp.render.view.numerals import as_sent
@@ -28,6 +29,19 @@ def outline(value: object, indent: int | None = 2, nodes: int = MAX_NODES) -> tu
     budget = _Budget(nodes)
     text = _written(value, MAX_DEPTH, budget, None if indent is None else "\n", " " * (indent or 0))
     return text, budget.left < 0
+
+
+def nodes_of(value: object, most: int) -> int:
+    """Return how many values a JSON value has, itself and those inside it, but no more than `most`."""
+    found, waiting = 0, [value]
+    while waiting and found + len(waiting) < most:
+        one = waiting.pop()
+        found += 1
+        if isinstance(one, Mapping):
+            waiting += islice(one.values(), most)
+        elif isinstance(one, Sequence) and not isinstance(one, (str, bytes, bytearray)):
+            waiting += one[:most]
+    return min(found + len(waiting), most)
 
 
 class _Budget:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -29,11 +29,14 @@ from xmcp.render.view.numerals import is_number
 from xmcp.render.view.untrusted import label
 
 Shape: TypeAlias = Mapping[str, Any]
+Fault: TypeAlias = tuple[str, str]
+"""Where a value differs from a shape, and how; the place is written from its end, only when there is a fault."""
 
 _PLACE: Final = 80
 """Characters of a place in a message."""
 _SPACES: Final = r"\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """White space of ECMAScript, as the inside of a class."""
+_NOT_DRAWN: Final[Fault] = ("", "is not drawn")
 _SCALAR: Final[Shape] = {"type": ["string", "number", "boolean", "null"]}
 
 
@@ -45,71 +48,92 @@ def fault(shapes: Mapping[str, Shape], name: str, value: object) -> str | None:
         name: The one that `value` is to have.
         value: Any JSON value.
     """
-    return next(_Reader(shapes).faults(shapes[name], value, ""), None)
+    found = _Reader(shapes).fault(shapes[name], value)
+    if found is None:
+        return None
+    place, words = found
+    return f"{label(place.removeprefix('.'), _PLACE) or 'the specification'} {words}"
 
 
 class _Reader:
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
         self._shapes = shapes
 
-    def faults(self, shape: Shape, value: object, place: str) -> Iterator[str]:
+    def fault(self, shape: Shape, value: object) -> Fault | None:
         if "shape" in shape:
-            yield from self.faults(self._shapes[shape["shape"]], value, place)
-        elif "anyOf" in shape:
+            return self.fault(self._shapes[shape["shape"]], value)
+        if "anyOf" in shape:
             branches = [branch for branch in map(self._followed, shape["anyOf"]) if _is_of(branch, value)]
             if len(branches) == 1:
-                yield from self.faults(branches[0], value, place)
-            elif not any(next(self.faults(branch, value, place), None) is None for branch in branches):
-                yield _not_drawn(place)
-        elif not _is_of(shape, value) or ("enum" in shape and not _listed(value, shape["enum"])):
-            yield _not_drawn(place)
-        elif isinstance(value, Mapping):
-            yield from self._faults_of_members(shape, value, f"{place}." if place else "")
-        elif isinstance(value, list):
-            most = shape.get("maxItems")
-            if most is not None and len(value) > most:
-                yield f"{label(place, _PLACE)} has {len(value):,} items; at most {most:,} are drawn"
-            if "items" in shape:
-                for at, item in enumerate(value):
-                    yield from self.faults(shape["items"], item, f"{place}[{at}]")
-        elif (is_number(value) and not _is_within(shape, value)) or (
-            isinstance(value, str) and not _fits(shape, value)
-        ):
-            yield _not_drawn(place)
+                return self.fault(branches[0], value)
+            return None if any(self.fault(branch, value) is None for branch in branches) else _NOT_DRAWN
+        if not _is_of(shape, value) or ("enum" in shape and not _listed(value, shape["enum"])):
+            return _NOT_DRAWN
+        if isinstance(value, str):
+            return None if _fits(shape, value) else _NOT_DRAWN
+        if isinstance(value, Mapping):
+            return self._fault_of_members(shape, value)
+        if isinstance(value, list):
+            return self._fault_of_items(shape, value)
+        return _NOT_DRAWN if is_number(value) and not _is_within(shape, value) else None
 
-    def _faults_of_members(self, shape: Shape, value: Mapping[str, object], place: str) -> Iterator[str]:
+    def _fault_of_items(self, shape: Shape, value: Sequence[object]) -> Fault | None:
+        most = shape.get("maxItems")
+        if most is not None and len(value) > most:
+            return "", f"has {len(value):,} items; at most {most:,} are drawn"
+        items = shape.get("items")
+        if items is None or _are_all(items, value):
+            return None
+        faults = ((at, found) for at, item in enumerate(value) if (found := self.fault(items, item)))
+        return next((_below(f"[{at}]", found) for at, found in faults), None)
+
+    def _fault_of_members(self, shape: Shape, value: Mapping[str, object]) -> Fault | None:
         for name in shape.get("required", ()):
             if name not in value:
-                yield f"{label(place + name, _PLACE)} is missing"
+                return f".{name}", "is missing"
         known: Mapping[str, Shape] = shape.get("properties", {})
         scalars: Sequence[str] = shape.get("scalars", ())
         for name, member in known.items():
-            if name in value:
-                yield from self.faults(member, value[name], place + name)
+            if name in value and (found := self.fault(member, value[name])):
+                return _below(f".{name}", found)
         for name in scalars:
-            if name in value:
-                yield from self.faults(_SCALAR, value[name], place + name)
+            if name in value and (found := self.fault(_SCALAR, value[name])):
+                return _below(f".{name}", found)
         others = shape.get("additionalProperties")
         if others is True or (others is None and "properties" not in shape):
-            return
-        unknown = min((name for name in value if name not in known and name not in scalars), default=None)
-        if others is None and unknown is not None:
-            yield _not_drawn(place + unknown)
-        elif others is not None:
-            for name in sorted(name for name in value if name not in known):
-                yield from self.faults(others, value[name], place + name)
+            return None
+        if others is None:
+            unknown = min((name for name in value if name not in known and name not in scalars), default=None)
+            return None if unknown is None else _below(f".{unknown}", _NOT_DRAWN)
+        if _are_all(others, value.values()):
+            return None
+        for name in sorted(name for name in value if name not in known):
+            if found := self.fault(others, value[name]):
+                return _below(f".{name}", found)
+        return None
 
     def _followed(self, shape: Shape) -> Shape:
         return self._shapes[shape["shape"]] if "shape" in shape else shape
 
 
-def _not_drawn(place: str) -> str:
-    return f"{label(place, _PLACE) or 'the specification'} is not drawn"
+def _below(part: str, found: Fault) -> Fault:
+    return part + found[0], found[1]
 
 
 def _is_of(shape: Shape, value: object) -> bool:
     names = shape.get("type")
-    return names is None or any(_TYPES[name](value) for name in ([names] if isinstance(names, str) else names))
+    if names is None or isinstance(names, str):
+        return names is None or _TYPES[names](value)
+    return any(_TYPES[name](value) for name in names)
+
+
+def _are_all(shape: Shape, items: Collection[object]) -> bool:
+    """Tell quickly whether a shape asks for a type only, and all items are of it: a table can have very many rows."""
+    if "anyOf" in shape:
+        return any(_are_all(branch, items) for branch in shape["anyOf"])
+    if shape.keys() != {"type"} or "integer" in shape["type"]:
+        return False
+    return all(_is_of(shape, one) for one in {type(item): item for item in items}.values())
 
 
 def _is_within(shape: Shape, number: float) -> bool:

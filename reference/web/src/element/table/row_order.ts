@@ -1,8 +1,8 @@
 // Which rows a table shows and in which order. Fast for a hundred thousand rows, which are never moved themselves.
 
-export type Direction = "ascending" | "descending";
+import type { Rows } from "../../view/content.ts";
 
-type Rows = readonly (readonly unknown[])[];
+export type Direction = "ascending" | "descending";
 
 /** Up to this number of different texts, they are ordered by the rules of the language; more of them by their characters. */
 const MOST_COLLATED = 5_000;
@@ -26,7 +26,7 @@ export function ordered(rows: Rows, column: number, direction: Direction, locale
   const absent: number[] = [];
   const texts: number[] = [];
   for (let row = 0; row < rows.length; row++) {
-    const value = rows[row]![column];
+    const value = rows.at(row)![column];
     if (typeof value === "number") order[numbers++] = row;
     else if (value === null || value === undefined) absent.push(row);
     else {
@@ -55,7 +55,7 @@ function byRank(order: Uint32Array, ranks: Uint32Array, count: number): void {
 
 function byNumber(order: Uint32Array, rows: Rows, column: number): void {
   const values = new Float64Array(order.length);
-  for (let at = 0; at < values.length; at++) values[at] = rows[order[at]!]![column] as number;
+  for (let at = 0; at < values.length; at++) values[at] = rows.at(order[at]!)![column] as number;
   const sorted = values.slice().sort(); // without a function that compares, the browser is ten times as fast
   const ranks = new Uint32Array(values.length);
   for (let at = 0; at < values.length; at++) ranks[at] = firstAtLeast(sorted, values[at]!);
