@@ -6,7 +6,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import OLD, STOCK, turn
-from .trace_builder import TABLE, USAGE, TraceBuilder, call, error, result, tool
+from .trace_builder import NO_OBJECT, TABLE, USAGE, TraceBuilder, call, error, result, tool
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
@@ -245,6 +245,15 @@ def the_calls_of_the_last_turn_are_not_made(wrong: bool) -> Trace:
         s.reply(content=error("CANCELLED"))
     else:
         s.make()
+    s.end(stop="max_turns")
+    return s.trace
+
+
+@breaks("XMCP-CLI-003", profile="client")
+def arguments_that_nobody_can_read_are_refused_in_words_in_the_last_turn(wrong: bool) -> Trace:
+    """XMCP-CLI-010 forbids the call, so it is no call of the last turn that was not made."""
+    s = turn(call(id_="t1", written="{"), max_turns=1)
+    s.reply(content="An error occurred. Please try again." if wrong else error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.end(stop="max_turns")
     return s.trace
 

@@ -255,7 +255,8 @@ def _limit_named(trace: TraceIndex) -> Observations:
         if turn.next is not chat.ended or chat.ended.failure in ("provider", "quota", "cancelled"):
             continue
         if turn.said.finish in ("length", "content_filter") and not turn.calls:
-            yield either("XMCP-CLI-071", reason == turn.said.finish, str(reason), turn.said.finish, where=chat.ended_at)
+            seen = f"the chat ended with {reason or chat.ended.failure}"
+            yield either("XMCP-CLI-071", reason == turn.said.finish, seen, turn.said.finish, where=chat.ended_at)
         elif turn.calls:
             yield from _of_limit(trace, chat, turn)
 
