@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -262,6 +262,9 @@ class TraceIndex:
         if turn.at is None:
             return
         written = calls_of(messages[turn.at])
+        if _times(written, messages) <= _times(written, turn.asked.messages):
+            turn.at = None  # it is the message of an earlier turn, which the request for this one had: ids can repeat
+            return
         names = [(entry.get("function") or {}).get("name") for entry in written]
         # A name that no vendor accepts, or that the model made up, can be another one in the history (section 11.11).
         pairs = zip(names, turn.calls, strict=False)
@@ -381,6 +384,17 @@ class TraceIndex:
             own = [a for a in alike if call.tool and key_of(call.tool) == (a.server, a.tool)]
             if own or (alike and call.succeeded):
                 call.source = (own or alike)[-1].answered
+
+
+def _times(calls: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> int:
+    """Return how many messages have just these calls."""
+    wanted = _as_written(calls)
+    return sum(_as_written(calls_of(message)) == wanted for message in messages)
+
+
+def _as_written(calls: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
+    functions = [function_of(call) for call in calls]
+    return [(c.get("id"), f.get("name"), f.get("arguments")) for c, f in zip(calls, functions, strict=True)]
 
 
 def _may_have_begun(call: ModelCall, attempt: Attempt) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from xmcp_conformance.core.histories import Message
+from xmcp_conformance.core.histories import Message, calls_of
 from xmcp_conformance.reader import Document
 
 from .messages import arguments_of, document_of, same
@@ -252,6 +252,17 @@ class Turn:
     def cut(self) -> bool:
         """Whether the chat may have been cut off during this turn."""
         return self.chat.cut and not self.went_on
+
+    @property
+    def without_own_id(self) -> list[ModelCall]:
+        """The calls that need an id of the client's own: they have none, or that of another call (XMCP-CLI-005)."""
+        taken = {str(entry.get("id")) for message in self.asked.messages for entry in calls_of(message)}
+        found = []
+        for call in self.calls:
+            if not call.raw_id or call.raw_id in taken:
+                found.append(call)
+            taken.add(call.raw_id)
+        return found
 
     @property
     def is_open(self) -> bool:

@@ -230,6 +230,21 @@ def a_shown_answer_is_an_exception(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-133", profile="client")
+def a_chat_dies_where_a_call_has_no_id_beside_one_of_no_tool(wrong: bool) -> Trace:
+    """Nobody can tell whether it died of the call that fails."""
+    s = turn(call("functions.search", "t1"), call(tag="t2", id_=""))
+    if wrong:
+        s.end(failure="crashed", history=[{"role": "user", "content": "How many?"}])
+        return s.trace
+    s.histories["a"][-1]["tool_calls"][1]["id"] = "own"
+    s.reply("t1", error("UNKNOWN_TOOL"))
+    s.answered(s.called(""))
+    s.reply("", as_id="own")
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-072", profile="client")
 def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)

@@ -113,7 +113,11 @@ def _judged_by_other_checks(trace: TraceIndex, turn: Turn) -> bool:
 
 
 def _failed_before_a_crash(turn: Turn) -> ModelCall | None:
-    """Return a call that surely failed in a turn whose replies nobody saw, because the chat ended with an exception."""
+    """Return a call that surely failed in a turn whose replies nobody saw, because the chat ended with an exception.
+
+    A call that no server was to be asked for counts only where the turn has nothing else on which a client can trip,
+    such as an id that is taken: then nobody knows of what the chat died.
+    """
     chat = turn.chat
     crashed = chat.ended is not None and turn.next is chat.ended and chat.ended.failure == "crashed"
     if not crashed or is_known(turn) or chat.cancelled is not None or any(one.fails for _, one in chat.callbacks):
@@ -121,6 +125,7 @@ def _failed_before_a_crash(turn: Turn) -> ModelCall | None:
     for call in turn.calls:
         last = call.attempts[-1] if call.attempts else None
         unsent = last is None and not call.meta and (not call.offered or call.arguments is None)
+        unsent = unsent and not turn.without_own_id
         if unsent or (last is not None and (last.outcome in ("error", "outside") or last.transport_failed)):
             return call
     return None

@@ -1,0 +1,46 @@
+"""Where a trace shows one fault from which others could be read, the sentences that are named are those of the fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from xmcp_conformance.profiles.client.judge import violations
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.wrong.clients.calls import turn
+from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call
+
+
+def named(trace: Trace) -> set[str]:
+    return {violation.requirement for violation in violations(trace)}
+
+
+def of_a_second_turn_with_the_id_of_the_first(*, arguments: str | None = None) -> TraceBuilder:
+    s = turn(call(tag="t1", id_="x"))
+    s.answered(s.called("x"))
+    s.reply("x")
+    s.ask()
+    s.say("", call(tag="t2", id_="x", written=arguments))
+    del s.histories["a"][-1]  # nobody sees this turn any more
+    return s
+
+
+def test_a_chat_that_dies_of_an_id_is_not_judged_by_the_turn_before():
+    s = of_a_second_turn_with_the_id_of_the_first()
+    s.end(failure="crashed")
+    assert named(s.trace) == {"XMCP-CLI-005", "XMCP-CLI-133"}
+
+
+def test_a_turn_that_is_word_for_word_the_one_before_is_one_of_its_own():
+    s = of_a_second_turn_with_the_id_of_the_first(arguments='{"tag": "t1"}')
+    s.histories["a"].append(dict(s.histories["a"][1]))
+    s.answered(s.called("x"))
+    s.reply("x")
+    s.finish()
+    assert named(s.trace) == {"XMCP-CLI-005"}
+
+
+@pytest.mark.parametrize("odd", [call("functions.search", "t2"), call(id_="t2", written="{")])
+def test_a_chat_that_dies_where_an_id_is_not_all_that_is_odd_is_not_blamed_for_the_id(odd):
+    s = turn(call(tag="t1", id_="x"), odd, call(tag="t3", id_="x"))
+    s.end(failure="crashed", history=[])
+    assert named(s.trace) == {"XMCP-CLI-133"}
