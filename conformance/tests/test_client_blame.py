@@ -1,4 +1,4 @@
-"""Where a trace shows one fault from which others could be read, the sentences that are named are those of the fault."""
+"""Where a trace shows one fault from which others could be read, the sentences named are those of the fault."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from xmcp_conformance.profiles.client.judge import violations
 from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.clients.calls import turn
-from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call
+from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, result
 
 
 def named(trace: Trace) -> set[str]:
@@ -44,3 +44,34 @@ def test_a_chat_that_dies_where_an_id_is_not_all_that_is_odd_is_not_blamed_for_t
     s = turn(call(tag="t1", id_="x"), odd, call(tag="t3", id_="x"))
     s.end(failure="crashed", history=[])
     assert named(s.trace) == {"XMCP-CLI-133"}
+
+
+def of_blocks_that_begin_alike(leaks: str, *, where: str = "t2") -> list[str]:
+    """Three calls have blocks for the user that differ in their last characters; return what is said to be leaked."""
+    s = turn(*(call(tag=f"t{number}") for number in (1, 2, 3)))
+    blocks = [f"For you: 471{number}." for number in (1, 2, 3)]
+    for number, block in enumerate(blocks, 1):
+        s.answered(s.called(f"t{number}"), for_user=block)
+    for number in (1, 2, 3):
+        s.reply(f"t{number}", result(f"found\n{leaks}") if f"t{number}" == where else None)
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": block} for block in blocks])
+    return [violation.seen for violation in violations(s.trace) if violation.requirement == "XMCP-MCP-045"]
+
+
+def test_a_block_that_leaks_is_blamed_on_its_own_call():
+    (seen,) = of_blocks_that_begin_alike("For you: 4712.")
+    assert "`For you: 4712.`" in seen
+    assert "call `t2`" in seen
+
+
+def test_the_beginning_of_several_blocks_is_blamed_on_the_call_whose_message_has_it():
+    (seen,) = of_blocks_that_begin_alike("For you: 471")
+    assert "call `t2`" in seen
+
+
+def test_a_block_that_leaks_in_the_message_of_another_call_is_found():
+    _, seen = of_blocks_that_begin_alike("For you: 4713.", where="t1")  # what begins alike is t1's own, too
+    assert "`For you: 4713.`" in seen
+    assert "call `t3`" in seen
