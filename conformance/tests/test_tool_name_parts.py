@@ -8,39 +8,37 @@ from xmcp_conformance.profiles.client.name_resolution import has_name_of
 from xmcp_conformance.wrong.clients.trace_builder import tool
 
 LONG = "list_all_the_orders_of_a_customer"
+OF_FIND = [
+    "find",
+    "shop__find",
+    "shop-find",
+    "shop.find",
+    "shop/find",
+    "shop:find",
+    "find_2",
+    "find2",
+    "FIND",
+    "s_find2_x",
+]
 
 
-@pytest.mark.parametrize(
-    ("offered", "own"),
-    [
-        *(
-            ("find", "find"),
-            ("shop__find", "find"),
-            ("shop-find", "find"),
-            ("shop.find", "find"),
-            ("shop/find", "find"),
-        ),
-        *(("shop:find", "find"), ("find_2", "find"), ("find2", "find"), ("shop__find2_x", "find")),
-        *(
-            ("FIND", "find"),
-            ("shopFind", "find"),
-            ("findTool", "find"),
-            ("mcp_x_b", "b"),
-            ("mcp_files_read", "files.read"),
-        ),
-        *((f"shop__{LONG[:30]}", LONG), (f"shop__{LONG[:24]}_1a2b", LONG), ("rebind_b", "b"), ("sub__b", "b")),
-    ],
-)
-def test_the_name_is_a_part(offered, own):
-    assert has_name_of(offered, tool(own))
+@pytest.mark.parametrize("offered", [*OF_FIND, "shopFind", "findTool", "refind_find"])
+def test_the_name_is_a_part(offered):
+    assert has_name_of(offered, tool("find"))
 
 
-@pytest.mark.parametrize(
-    ("offered", "own"),
-    [
-        *(("mcp_streamable_http__a", "b"), ("refind", "find"), ("finder", "find"), ("findings_2", "find")),
-        *(("mcp_bd9fcc0b", "b"), ("tab", "b"), ("HTTP", "p"), (f"my{LONG[:30]}", LONG), ("find2x", "find"), ("x", "")),
-    ],
-)
-def test_letters_inside_of_a_word_are_not_the_name(offered, own):
-    assert not has_name_of(offered, tool(own))
+@pytest.mark.parametrize("offered", ["refind", "finder", "findings_2", "find2x", "fin", "mcp_bd9fcc0b"])
+def test_letters_inside_of_a_word_are_not_the_name(offered):
+    assert not has_name_of(offered, tool("find"))
+
+
+@pytest.mark.parametrize("offered", ["mcp_streamable_http__a", "mcp_bd9fcc0b", "tab", "HTTP"])
+def test_a_name_of_one_letter_is_not_in_each_word(offered):
+    assert not any(has_name_of(offered, tool(name)) for name in ("b", "p", ""))
+
+
+def test_a_name_can_be_shortened_or_written_with_what_models_take():
+    assert has_name_of(f"shop__{LONG[:24]}_1a2b", tool(LONG))
+    assert has_name_of(f"shop__{LONG[:30]}", tool(LONG))
+    assert has_name_of("mcp_files_read", tool("files.read"))
+    assert not has_name_of(f"my{LONG[:30]}", tool(LONG))

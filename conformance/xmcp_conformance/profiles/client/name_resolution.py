@@ -94,11 +94,11 @@ def has_name_of(name: str, tool: Tool) -> bool:
     lower = offered.lower()
     at = lower.find(stem) if stem else -1
     while at >= 0:
-        end = at + len(stem)
-        number = len(_DIGITS.match(offered, end)[0])  # type: ignore[index]  # it matches nothing, too
-        if _ends_a_word(offered, at) and (len(tool.name) > _STEM or _ends_a_word(offered, end + number)):
+        number = _DIGITS.match(offered, at + len(stem))
+        end = number.end() if number is not None else at + len(stem)
+        if _ends_a_word(offered, at) and (len(tool.name) > _STEM or _ends_a_word(offered, end)):
             return True
-        at = lower.find(stem, end)
+        at = lower.find(stem, at + 1)
     return False
 
 
