@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from xmcp_conformance.profiles.client.judge import violations
@@ -75,3 +77,27 @@ def test_a_block_that_leaks_in_the_message_of_another_call_is_found():
     _, seen = of_blocks_that_begin_alike("For you: 4713.", where="t1")  # what begins alike is t1's own, too
     assert "`For you: 4713.`" in seen
     assert "call `t3`" in seen
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_what_a_client_says_of_an_exception_stands_in_what_was_seen(failed):
+    s = turn(call())
+    (s.failed if failed else s.answered)(s.called())
+    s.reply()
+    s.end(failure="crashed")
+    *before, ended = s.trace.records
+    trace = Trace(s.setup, [*before, replace(ended, why="KeyError: 'x'\x1b[2J")])
+    (violation,) = violations(trace)
+    assert violation.requirement == ("XMCP-CLI-013" if failed else "XMCP-CLI-061")
+    assert "(crashed: `KeyError: 'x'\\x1b[2J`)" in violation.seen
+
+
+def test_a_chat_that_ends_with_an_exception_where_it_was_over_says_which():
+    s = turn()
+    s.end(failure="crashed")
+    *before, ended = s.trace.records
+    (violation,) = violations(Trace(s.setup, [*before, replace(ended, why="KeyError")]))
+    assert (violation.requirement, violation.seen) == (
+        "XMCP-CLI-133",
+        "the chat ended with a failure (crashed: `KeyError`)",
+    )

@@ -160,8 +160,23 @@ def at_fault("""
     report = report_on([sys.executable, str(path), "Miniature"], jobs=1)
     why = "chat 0 ended with an exception: ZeroDivisionError"
     assert set().union(*broken(report).values()) == {"XMCP-CLI-133"}
+    seen = {fault.observation.seen for case in report.seen.values() for fault in case.faults}
+    assert seen == {"the chat ended with a failure (crashed: `ZeroDivisionError`)"}
     assert report.notes == [f"`{name}`: {why}" for name in QUICK]
     assert (report.not_judged, report.exit_code) == ([], 1)
+
+
+def test_what_a_program_says_of_a_failure_is_bounded_in_the_trace(tmp_path: Path) -> None:
+    path = tmp_path / "refuses.py"
+    says = '{"id": request["id"], "history": [], "failure": "refused", "why": "api_key=abcd1234 " + 9999 * "x"}'
+    path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", f"say({says})"))
+    ignored: list[Event] = []
+    judged = check_command([sys.executable, str(path), "Miniature"], ONE, ignored.append, driving=Driving(era="newest"))
+    (trace,) = asyncio.run(judged).values()
+    (ended,) = (record for record in trace.records if isinstance(record, ChatEnded))
+    assert ended.why is not None
+    assert ended.why.startswith("api_key=[removed] xxx")
+    assert len(ended.why) == 500
 
 
 def test_a_client_that_refuses_every_chat_does_not_conform_and_its_reason_is_told(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ OF_FIND = [
 ]
 
 
-@pytest.mark.parametrize("offered", [*OF_FIND, "shopFind", "findTool", "refind_find"])
+@pytest.mark.parametrize("offered", [*OF_FIND, "FIND", "s_find2_x", "shopFind", "findTool", "refind_find"])
 def test_the_name_is_a_part(offered):
     assert has_name_of(offered, tool("find"))
 

@@ -387,6 +387,8 @@ class ChatEnded(Record):
     history: Sequence[Mapping[str, Any]]
     given: Sequence[Mapping[str, Any]] | None
     failure: Literal["provider", "quota", "cancelled", "refused", "crashed"] | None = None
+    why: str | None = None
+    """What the client says of a failure, such as the text of the exception, where it is known; a person reads it."""
 
 
 RECORDS: dict[str, type[Record]] = {record.kind: record for record in Record.__subclasses__()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp_conformance.core.histories import Message, calls_of
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Document
 
 from .messages import arguments_of, document_of, same
@@ -305,6 +306,16 @@ class Chat:
         """The stop reason in the result of the chat."""
         result = self.ended.result if self.ended else None
         return str(result.get("stop_reason")) if result else None
+
+    @property
+    def how_it_ended(self) -> str:
+        """How it ended, for a person: the stop reason, or the failure with what the client says of it."""
+        if self.ended is None:
+            return "nobody saw how"
+        if self.ended.result is not None:
+            return str(self.stop_reason)
+        why = f": `{quoted(self.ended.why)}`" if self.ended.why else ""
+        return f"{self.ended.failure}{why}"
 
     @property
     def cut(self) -> bool:

@@ -221,7 +221,7 @@ def _an_id_that_is_taken_ends_no_chat(trace: TraceIndex) -> Observations:
             others = others or bool(call.attempts) or not call.offered or call.arguments is None
         if not others:
             having = f"the id `{quoted(lacking[0].raw_id)}`, as another call has" if lacking[0].raw_id else "no id"
-            seen = f"{lacking[0]} has {having}, and the chat ended (crashed) before a call was made"
+            seen = f"{lacking[0]} has {having}, and the chat ended ({chat.how_it_ended}) before a call was made"
             yield broken("XMCP-CLI-005", seen, "an id of its own, and a chat that goes on", where=turn.next_at)
 
 

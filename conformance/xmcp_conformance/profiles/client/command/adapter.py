@@ -180,8 +180,8 @@ class _Client:
         except asyncio.CancelledError:
             self.program.tell({"command": "cancel", "chat": request.chat})
             ended = await ending
-        given = "why" in ended
-        why = f": {quoted(redacted(ended['why']))}" if given else ", and the adapter does not say why (`why`)"
+        said = redacted(ended["why"]) if "why" in ended else None
+        why = ", and the adapter does not say why (`why`)" if said is None else f": {quoted(said)}"
         if ended.get("failure") == "crashed":
             self.crashes.append(f"chat {request.chat} ended with an exception{why}")
         elif ended.get("failure") == "refused":
@@ -192,6 +192,7 @@ class _Client:
             history=ended["history"],
             result=ended.get("result"),
             failure=ended.get("failure"),
+            why=said,
             sees_given="given" in ended,
         )
 
