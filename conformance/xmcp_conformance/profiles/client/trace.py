@@ -267,6 +267,8 @@ class Answered(Record):
     """The code of the JSON-RPC error with which the server answered, if it did."""
     readable: bool = True
     """False where a server that announces the extension sent an unreadable document; then `text` is all of it."""
+    why_unreadable: str | None = None
+    """Why that document cannot be read, where it is known; a person reads it. It can be flawless in the wrong block."""
     bad_display: bool = False
     """True where the only faults of the document are in `display`, which is then not recorded here.
 
