@@ -50,6 +50,11 @@ UNSEEN = sum(any(act.kind == "down" for acts in one.acts.values() for act in act
 ONE = {"one id in every turn": SCENARIOS["one id in every turn"]}
 
 
+OF_LEVEL_1 = {name: SCENARIOS[name] for name in ("two calls and text beside them", "a display beside an error")}
+DECLARED = '{"extensions": {EXTENSION_ID: {"versions": ["1.0"]}}}'
+WITHOUT_DOCUMENTS = '{"extensions": {EXTENSION_ID: {"versions": ["1.0"], "documents": False}}}'
+
+
 def command_of(*words: str) -> list[str]:
     return [sys.executable, str(PROGRAM), *words]
 
@@ -164,6 +169,17 @@ def at_fault("""
     assert seen == {"the chat ended with a failure (crashed: `ZeroDivisionError`)"}
     assert report.notes == [f"`{name}`: {why}" for name in QUICK]
     assert (report.not_judged, report.exit_code) == ([], 1)
+
+
+@pytest.mark.parametrize(("declared", "fixed"), [("{}", '{"level": 1}'), (WITHOUT_DOCUMENTS, "{}")])
+def test_a_client_of_level_1_gets_plain_results_over_http(tmp_path: Path, declared: str, fixed: str) -> None:
+    path = tmp_path / "of_level_1.py"
+    text = PROGRAM.read_text().replace('"features": features}', f'"features": features, "fixed": {fixed}}}')
+    assert DECLARED in text
+    path.write_text(text.replace(DECLARED, declared))
+    report = report_on([sys.executable, str(path), "Miniature"], OF_LEVEL_1)
+    assert broken(report) == {}
+    assert (report.notes, report.not_judged, report.exit_code) == ([], [], 0)
 
 
 def test_what_a_program_says_of_a_failure_is_bounded_in_the_trace(tmp_path: Path) -> None:
