@@ -50,6 +50,11 @@ UNSEEN = sum(any(act.kind == "down" for acts in one.acts.values() for act in act
 ONE = {"one id in every turn": SCENARIOS["one id in every turn"]}
 
 
+OF_LEVEL_1 = {name: SCENARIOS[name] for name in ("two calls and text beside them", "a display beside an error")}
+DECLARED = '{"extensions": {EXTENSION_ID: {"versions": ["1.0"]}}}'
+WITHOUT_DOCUMENTS = '{"extensions": {EXTENSION_ID: {"versions": ["1.0"], "documents": False}}}'
+
+
 def command_of(*words: str) -> list[str]:
     return [sys.executable, str(PROGRAM), *words]
 
@@ -160,8 +165,34 @@ def at_fault("""
     report = report_on([sys.executable, str(path), "Miniature"], jobs=1)
     why = "chat 0 ended with an exception: ZeroDivisionError"
     assert set().union(*broken(report).values()) == {"XMCP-CLI-133"}
+    seen = {fault.observation.seen for case in report.seen.values() for fault in case.faults}
+    assert seen == {"the chat ended with a failure (crashed: `ZeroDivisionError`)"}
     assert report.notes == [f"`{name}`: {why}" for name in QUICK]
     assert (report.not_judged, report.exit_code) == ([], 1)
+
+
+@pytest.mark.parametrize(("declared", "fixed"), [("{}", '{"level": 1}'), (WITHOUT_DOCUMENTS, "{}")])
+def test_a_client_of_level_1_gets_plain_results_over_http(tmp_path: Path, declared: str, fixed: str) -> None:
+    path = tmp_path / "of_level_1.py"
+    text = PROGRAM.read_text().replace('"features": features}', f'"features": features, "fixed": {fixed}}}')
+    assert DECLARED in text
+    path.write_text(text.replace(DECLARED, declared))
+    report = report_on([sys.executable, str(path), "Miniature"], OF_LEVEL_1)
+    assert broken(report) == {}
+    assert (report.notes, report.not_judged, report.exit_code) == ([], [], 0)
+
+
+def test_what_a_program_says_of_a_failure_is_bounded_in_the_trace(tmp_path: Path) -> None:
+    path = tmp_path / "refuses.py"
+    says = '{"id": request["id"], "history": [], "failure": "refused", "why": "api_key=abcd1234 " + 9999 * "x"}'
+    path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", f"say({says})"))
+    ignored: list[Event] = []
+    judged = check_command([sys.executable, str(path), "Miniature"], ONE, ignored.append, driving=Driving(era="newest"))
+    (trace,) = asyncio.run(judged).values()
+    (ended,) = (record for record in trace.records if isinstance(record, ChatEnded))
+    assert ended.why is not None
+    assert ended.why.startswith("api_key=[removed] xxx")
+    assert len(ended.why) == 500
 
 
 def test_a_client_that_refuses_every_chat_does_not_conform_and_its_reason_is_told(tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from .trace import Setup
 
 Json: TypeAlias = dict[str, Any]
+LONGEST_WHY: Final = 500
+"""Maximum number of characters of what a client says of a failure, in a trace."""
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
 """Messages in the format of OpenAI's chat completions."""
 
@@ -118,6 +120,8 @@ class ChatOutcome:
     """The history with which the application can continue."""
     result: Mapping[str, Any] | None = None
     failure: Literal["provider", "quota", "cancelled", "refused", "crashed"] | None = None
+    why: str | None = None
+    """What the client says of the failure; the trace has the first `LONGEST_WHY` characters."""
     sees_given: bool = True
     """Whether a change of the list that the client got shows in `ChatRequest.history`."""
 

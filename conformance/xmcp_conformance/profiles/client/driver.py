@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from . import virtual_time
-from .adapter import ChatOutcome, ChatRequest, ClientAdapter, RunningClient, StartRefused
+from .adapter import LONGEST_WHY, ChatOutcome, ChatRequest, ClientAdapter, RunningClient, StartRefused
 from .observer import ChatScript, ObservedApplication, ObservedModel, ObservedServer, Recorder, copied, described
 from .scenario import Change, Conversation, Scenario
 from .trace import Cancelled, ChatBegan, ChatEnded, Trace
@@ -115,5 +115,6 @@ async def _converse(
             history=copied(outcome.history),
             given=copied(given) if outcome.sees_given else None,
             failure=outcome.failure,
+            why=None if outcome.why is None else outcome.why[:LONGEST_WHY],
         )
     )

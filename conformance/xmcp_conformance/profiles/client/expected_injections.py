@@ -151,6 +151,17 @@ def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | N
     return {**written, **injected, **application_values(trace, call)}
 
 
+def fit_the_schema(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether the arguments that a call has to be made with are valid; true where nobody can tell."""
+    arguments = expected_arguments(trace, call)
+    if call.tool is None or arguments is None or not can_be_checked(call.tool):
+        return True
+    schema = dict(call.tool.input_schema)
+    schema["properties"] = {"tag": {}, **(schema.get("properties") or {})}  # as its server lists it
+    check = _validator_of_all(compact(schema))
+    return check is None or check.is_valid(arguments)
+
+
 def application_values(trace: TraceIndex, call: ModelCall) -> dict[str, Any]:
     """Return the parameters that the application fills in for a call, with their values."""
     return {name: value for name, value in _of_the_application(trace, call).items() if value is not None}
@@ -309,6 +320,15 @@ def _patterns(schema: Any) -> Iterator[str]:
 def _fits(tool: Tool, name: str, value: Any) -> bool:
     check = _validator(compact(dict(tool.input_schema)), name)
     return check is None or check.is_valid(value)
+
+
+@lru_cache(256)
+def _validator_of_all(schema: str) -> jsonschema_rs.Draft202012Validator | None:
+    """Return the validator of all arguments; `None` if the schema is not valid."""
+    try:
+        return jsonschema_rs.Draft202012Validator(json.loads(schema), offline=True)
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None
 
 
 @lru_cache(256)

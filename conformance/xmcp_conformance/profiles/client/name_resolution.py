@@ -15,6 +15,7 @@ ToolKey = tuple[int, str]
 
 _LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_DIGITS = re.compile("[0-9]*")
 _STEM = 20
 """Number of leading characters that a replacement name shares with the name that it stands for."""
 
@@ -47,7 +48,7 @@ def may_name(setup: Setup, name: str, tool: Tool, renamed: Container[ToolKey] = 
     full = full_name(setup, tool)
     if name == full:
         return True
-    if key_of(tool) in renamed and _stem(tool.name) in name.lower():
+    if key_of(tool) in renamed and has_name_of(name, tool):
         return True
     if not is_legal(full):
         return resembles(name, full)
@@ -81,6 +82,28 @@ def may_be_renamed(setup: Setup, own: Container[str], tools: Iterable[Tool]) -> 
 def resembles(name: str, full: str) -> bool:
     """Return whether one name can stand for another: it begins like it, with illegal characters replaced."""
     return _ILLEGAL.sub("_", name).lower().startswith(_stem(full))
+
+
+def has_name_of(name: str, tool: Tool) -> bool:
+    """Return whether a name has the tool's own name, or the beginning of a long one, as a part, not inside of a word.
+
+    A part ends at a character that is no letter or digit, or where a capital begins another word. A number can follow
+    it, with which clients tell apart what is named alike.
+    """
+    offered, stem = _ILLEGAL.sub("_", name), _stem(tool.name)
+    lower = offered.lower()
+    at = lower.find(stem) if stem else -1
+    while at >= 0:
+        number = _DIGITS.match(offered, at + len(stem))
+        end = number.end() if number is not None else at + len(stem)
+        if _ends_a_word(offered, at) and (len(tool.name) > _STEM or _ends_a_word(offered, end)):
+            return True
+        at = lower.find(stem, at + 1)
+    return False
+
+
+def _ends_a_word(name: str, at: int) -> bool:
+    return not _is_inside_a_word(name, at) or (name[at].isupper() and not name[at - 1].isupper())
 
 
 def _stem(name: str) -> str:
@@ -213,4 +236,4 @@ def _might_be_offered_as(setup: Setup, name: str, tool: Tool) -> bool:
 
     One that stands for a name which models do not take can be any other.
     """
-    return may_name(setup, name, tool) or _stem(tool.name) in name.lower() or not is_legal(full_name(setup, tool))
+    return may_name(setup, name, tool) or has_name_of(name, tool) or not is_legal(full_name(setup, tool))

@@ -37,10 +37,12 @@ from .trace import (
     Redeployed,
     Reported,
     Said,
+    Server,
     Setup,
     Told,
     Tool,
     Unreachable,
+    is_without_documents,
 )
 
 NEVER: Final = 1e9
@@ -235,7 +237,7 @@ class ObservedServer:
         except asyncio.CancelledError:
             self._recorder.note(Answered(call=call, outcome="cancelled"))  # `TraceIndex` tells which were late
             raise
-        result, answered = answer(act, name, call, arguments.get("tag"), self._server)
+        result, answered = answer(act, name, call, arguments.get("tag"), self._answering(act))
         if isinstance(result, ConnectionLost) and self._has_one_connection:
             answered = replace(answered, connection=f"{connection} at {asyncio.get_running_loop().time():g}")
             self._connection = max(self._connection, connection + 1)  # the next call opens another one
@@ -243,6 +245,16 @@ class ObservedServer:
         if isinstance(result, Exception):
             raise result
         return result
+
+    def _answering(self, act: Act) -> Server:
+        """Return the server as it answers: with the wire `negotiated`, a client that reads no documents gets none.
+
+        What an act says in words of its own is sent as it is.
+        """
+        told = self._declaration
+        none = told is not None and is_without_documents(told.extensions, told.experimental)
+        none = none or self._scenario.setup.level == 1
+        return replace(self._server, plain=True) if none and self._server.xmcp and act.sent is None else self._server
 
     async def _report(self, act: Act, call: int, send: SendReport) -> None:
         for one in act.reports:

@@ -43,6 +43,17 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     return codes
 
 
+def had_to_be_refused(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether a client must not make a call, by what the trace shows of the call, whatever the model got for it.
+
+    What the model got instead is judged by the sentence that forbids the call.
+    """
+    approved = trace.approval_of(call)
+    denied = trace.setup.approval and approved is not None and not approved.answer
+    unusable = call.arguments is None or not call.offered or is_above_limit(trace, call)
+    return unusable or denied or has_unusable_dependency(trace, call)
+
+
 def may_be_held_back(trace: TraceIndex, call: ModelCall) -> bool:
     """Return whether an open circuit breaker can have answered a call, in the place of an attempt that was allowed."""
     if trace.setup.breaker_threshold is None:

@@ -289,7 +289,16 @@ def with_fixed_options(scenario: Scenario, fixed: Mapping[str, Any]) -> Scenario
         wanted = getattr(scenario.setup, name)
         if wanted not in (getattr(_DEFAULTS, name), value):
             return None
+    if fixed.get("level") == 1 and _is_about_documents(scenario):
+        return None
     return replace(scenario, setup=replace(scenario.setup, **fixed))
+
+
+def _is_about_documents(scenario: Scenario) -> bool:
+    """Return whether a server sends a document in words of the scenario's own, whatever its client reads."""
+    tools = enumerate(scenario.setup.tools)
+    sending = [tool.server for number, tool in tools if any(act.sent for act in scenario.acts.get(number, ()))]
+    return any(server.xmcp and not server.plain for server in (scenario.setup.servers[one] for one in sending))
 
 
 def needed_features(scenario: Scenario) -> set[Feature]:

@@ -6,12 +6,13 @@ The documents in them are minimal documents according to chapters 2 to 4 of the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+from xmcp_conformance.reader import read
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_CODES,
@@ -115,13 +116,27 @@ def answer(
     form = {"version": VERSION, "form": "plain" if server.plain else "document"}
     result = _as_sent({**result, "_meta": {RESULT_META_KEY: form, **result.get("_meta", {})}}, act)
     if not answered.readable:
-        answered = replace(answered, text="\n".join(block["text"] for block in result["content"] if "text" in block))
+        raw = "\n".join(block["text"] for block in result["content"] if "text" in block)
+        answered = replace(answered, text=raw, why_unreadable=_why_unreadable(result["content"]))
     if server.plain:
         told = result["_meta"]
         filled_in, media_type = told.get(POPULATED_META_KEY), told[RESULT_META_KEY].get("format")
         own_words = any(map(_needs_words, result["content"]))
         answered = replace(answered, plain=True, filled_in=filled_in, format=media_type, own_words=own_words)
     return result, answered
+
+
+def _why_unreadable(blocks: Sequence[Json]) -> str | None:
+    """Return why no document can be read in the blocks of a result; `None` where nothing is wrong with them."""
+    if not blocks:
+        return "`content` is an empty list"
+    first = blocks[0]
+    if first.get("annotations", {}).get("audience") == ["user"]:
+        return "the first block is for the user alone"
+    if "text" not in first:
+        return f"the first block is no text, but of the type `{first.get('type')}`"
+    faults = (one for one in read(first["text"]).observations if not one.ok)
+    return next((f"{one.requirement}: {one.seen}" for one in faults), None)
 
 
 def _needs_words(block: Json) -> bool:

@@ -102,6 +102,8 @@ class Setup:
 
     servers: Sequence[Server]
     tools: Sequence[Tool]
+    level: Literal[1, 2] = 2
+    """The level of section 1.6 that the client claims: with 1 it reads plain results alone, and no documents."""
     display: Literal["exit", "continue"] = "exit"
     max_turns: int = 10
     max_calls_per_turn: int | None = None
@@ -266,7 +268,12 @@ class Answered(Record):
     protocol_error: int | None = None
     """The code of the JSON-RPC error with which the server answered, if it did."""
     readable: bool = True
-    """False where a server that announces the extension sent an unreadable document; then `text` is all of it."""
+    """False where a server that announces the extension sent an unreadable document; then `text` is all of it.
+
+    A document for a client of Level 1 is recorded as it is: that such a client cannot read it is the judge's matter.
+    """
+    why_unreadable: str | None = None
+    """Why that document cannot be read, where it is known; a person reads it. It can be flawless in the wrong block."""
     bad_display: bool = False
     """True where the only faults of the document are in `display`, which is then not recorded here.
 
@@ -320,6 +327,12 @@ class Declared(Record):
     experimental: Any = None
     accept_encoding: str | None = None
     """The header of that name in the client's request, over HTTP; `None` where there is none."""
+
+
+def is_without_documents(extensions: Any, experimental: Any) -> bool:
+    """Return whether a client declares, in either place, that it reads no documents (section 6.1)."""
+    declared = (extensions, experimental)
+    return any(isinstance(one, Mapping) and one.get("documents") is False for one in declared)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,6 +400,8 @@ class ChatEnded(Record):
     history: Sequence[Mapping[str, Any]]
     given: Sequence[Mapping[str, Any]] | None
     failure: Literal["provider", "quota", "cancelled", "refused", "crashed"] | None = None
+    why: str | None = None
+    """What the client says of a failure, such as the text of the exception, where it is known; a person reads it."""
 
 
 RECORDS: dict[str, type[Record]] = {record.kind: record for record in Record.__subclasses__()}

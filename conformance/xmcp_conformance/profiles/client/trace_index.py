@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from .trace import (
     Cancelled,
     ChatBegan,
     ChatEnded,
+    Declared,
     Listed,
     Redeployed,
     Reported,
@@ -33,6 +34,7 @@ from .trace import (
     Tool,
     Trace,
     Unreachable,
+    is_without_documents,
 )
 from .trace_model import NEVER, Attempt, Chat, ModelCall, Turn, error_of, gives_text
 
@@ -262,6 +264,9 @@ class TraceIndex:
         if turn.at is None:
             return
         written = calls_of(messages[turn.at])
+        if _times(written, messages) <= _times(written, turn.asked.messages):
+            turn.at = None  # it is the message of an earlier turn, which the request for this one had: ids can repeat
+            return
         names = [(entry.get("function") or {}).get("name") for entry in written]
         # A name that no vendor accepts, or that the model made up, can be another one in the history (section 11.11).
         pairs = zip(names, turn.calls, strict=False)
@@ -274,7 +279,19 @@ class TraceIndex:
             call.id = str(entry.get("id") or "")
             call.content = answers.get(call.id)
 
+    def _as_read(self, answered: Answered, server: int, declared: Declared | None) -> Answered:
+        """Return an answer as its client has to read it: one without documents cannot read a document (section 6.4)."""
+        told = declared is not None and is_without_documents(declared.extensions, declared.experimental)
+        is_result = answered.outcome in ("ok", "error") and answered.protocol_error is None
+        is_document = is_result and self.setup.servers[server].xmcp and not answered.plain and answered.readable
+        if not is_document or not (told or self.setup.level == 1):
+            return answered
+        read_as = Answered(call=answered.call, time=answered.time, outcome=answered.outcome, for_user=answered.for_user)
+        why = "the client reads no documents"
+        return replace(read_as, text=answered.document or answered.text, readable=False, why_unreadable=why)
+
     def _read_attempts(self) -> None:
+        declared: dict[int, Declared] = {}
         answers = {record.call: record for record in self.records if isinstance(record, Answered)}
         for at, record in enumerate(self.records):
             match record:
@@ -287,9 +304,12 @@ class TraceIndex:
                     self._assign(attempt, record.tag, None)
                 case Reported():
                     self._running[record.call].reports.append((at, record))
+                case Declared():
+                    declared[record.server] = record
                 case Answered():
                     attempt = self._running[record.call]
-                    attempt.ended_at, attempt.ended, attempt.answered = at, record.time, record
+                    read_as = self._as_read(record, attempt.server, declared.get(attempt.server))
+                    attempt.ended_at, attempt.ended, attempt.answered = at, record.time, read_as
                     if (
                         record.outcome == "cancelled"
                         and record.time - attempt.begun >= self.setup.tool_timeout - self.instant
@@ -381,6 +401,17 @@ class TraceIndex:
             own = [a for a in alike if call.tool and key_of(call.tool) == (a.server, a.tool)]
             if own or (alike and call.succeeded):
                 call.source = (own or alike)[-1].answered
+
+
+def _times(calls: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> int:
+    """Return how many messages have just these calls."""
+    wanted = _as_written(calls)
+    return sum(_as_written(calls_of(message)) == wanted for message in messages)
+
+
+def _as_written(calls: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
+    functions = [function_of(call) for call in calls]
+    return [(c.get("id"), f.get("name"), f.get("arguments")) for c, f in zip(calls, functions, strict=True)]
 
 
 def _may_have_begun(call: ModelCall, attempt: Attempt) -> bool:

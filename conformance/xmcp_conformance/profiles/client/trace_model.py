@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from xmcp_conformance.core.histories import Message
+from xmcp_conformance.core.histories import Message, calls_of
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Document
 
 from .messages import arguments_of, document_of, same
@@ -254,6 +255,17 @@ class Turn:
         return self.chat.cut and not self.went_on
 
     @property
+    def without_own_id(self) -> list[ModelCall]:
+        """The calls that need an id of the client's own: they have none, or that of another call (XMCP-CLI-005)."""
+        taken = {str(entry.get("id")) for message in self.asked.messages for entry in calls_of(message)}
+        found = []
+        for call in self.calls:
+            if not call.raw_id or call.raw_id in taken:
+                found.append(call)
+            taken.add(call.raw_id)
+        return found
+
+    @property
     def is_open(self) -> bool:
         """Whether the tool of one of its calls is unknown, so that the dependencies are unknown too."""
         return any(call.offered and not call.meta and call.tool is None for call in self.calls)
@@ -294,6 +306,16 @@ class Chat:
         """The stop reason in the result of the chat."""
         result = self.ended.result if self.ended else None
         return str(result.get("stop_reason")) if result else None
+
+    @property
+    def how_it_ended(self) -> str:
+        """How it ended, for a person: the stop reason, or the failure with what the client says of it."""
+        if self.ended is None:
+            return "nobody saw how"
+        if self.ended.result is not None:
+            return str(self.stop_reason)
+        why = f": `{quoted(self.ended.why)}`" if self.ended.why else ""
+        return f"{self.ended.failure}{why}"
 
     @property
     def cut(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from xmcp_conformance.profiles.client.trace import Server, Trace
@@ -418,6 +419,35 @@ def the_refusal_of_one_call_is_for_another_too(wrong: bool) -> Trace:
     else:
         s.approve("t2")
         s.make("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-003", profile="client")
+def a_refusal_is_told_in_words_beside_a_call_that_failed(wrong: bool) -> Trace:
+    """The application refused the second call, so nobody may blame the client for not making it."""
+    s = turn(call(tag="t1"), call(tag="t2"), approval=True)
+    s.approve("t1")
+    s.approve("t2", answer=False)
+    s.failed(s.called("t1"))
+    s.reply("t1")
+    s.reply("t2", "Tool execution was not approved." if wrong else error("FORBIDDEN"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-012", profile="client")
+def two_calls_that_do_not_fit_are_each_refused_by_the_client(wrong: bool) -> Trace:
+    """Neither failure has to do with the other one; the server judges what the model wrote."""
+    strict = tool("find", "rows")
+    schema = {**strict.input_schema, "required": ["rows"], "additionalProperties": False}
+    s = turn(call("find", "t1"), call("find", "t2", x=1), tools=[replace(strict, input_schema=schema)])
+    for id_ in ("t1", "t2"):
+        if wrong:
+            s.reply(id_, error("TOOL_ERROR", "The tool could not be called.", name="find"))
+        else:
+            s.failed(s.called(id_), failure("VALIDATION_FAIL"))
+            s.reply(id_)
     s.finish()
     return s.trace
 

@@ -6,7 +6,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import OLD, STOCK, turn
-from .trace_builder import TABLE, USAGE, TraceBuilder, call, error, result, tool
+from .trace_builder import NO_OBJECT, TABLE, USAGE, TraceBuilder, call, error, result, tool
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
@@ -230,6 +230,21 @@ def a_shown_answer_is_an_exception(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-133", profile="client")
+def a_chat_dies_where_a_call_has_no_id_beside_one_of_no_tool(wrong: bool) -> Trace:
+    """Nobody can tell whether it died of the call that fails."""
+    s = turn(call("functions.search", "t1"), call(tag="t2", id_=""))
+    if wrong:
+        s.end(failure="crashed", history=[{"role": "user", "content": "How many?"}])
+        return s.trace
+    s.histories["a"][-1]["tool_calls"][1]["id"] = "own"
+    s.reply("t1", error("UNKNOWN_TOOL"))
+    s.answered(s.called(""))
+    s.reply("", as_id="own")
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-072", profile="client")
 def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)
@@ -245,6 +260,15 @@ def the_calls_of_the_last_turn_are_not_made(wrong: bool) -> Trace:
         s.reply(content=error("CANCELLED"))
     else:
         s.make()
+    s.end(stop="max_turns")
+    return s.trace
+
+
+@breaks("XMCP-CLI-003", profile="client")
+def arguments_that_nobody_can_read_are_refused_in_words_in_the_last_turn(wrong: bool) -> Trace:
+    """XMCP-CLI-010 forbids the call, so it is no call of the last turn that was not made."""
+    s = turn(call(id_="t1", written="{"), max_turns=1)
+    s.reply(content="An error occurred. Please try again." if wrong else error("VALIDATION_FAIL", meta=NO_OBJECT))
     s.end(stop="max_turns")
     return s.trace
 

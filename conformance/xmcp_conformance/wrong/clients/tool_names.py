@@ -183,6 +183,26 @@ def tools_are_listed_once_and_never_again(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-095", profile="client")
+def a_server_is_forgotten_whose_tool_s_name_is_in_a_word_of_another(wrong: bool) -> Trace:
+    """`b` is in `streamable`, and nobody offered it."""
+    s = TraceBuilder(tool("a"), tool("b", server=1), servers=(Server(), Server(reachable=False)))
+    s.begin()
+    s.ask(tools=[s.offer_as("mcp_streamable_http__a")])
+    s.say("Seven.")
+    s.end("Seven.")
+    s.redeploy(tool("b", server=1), server=1)
+    s.wait(70)
+    s.begin(chat="b")
+    if not wrong:
+        s.list_tools(tool("b", server=1), server=1)
+    offered = ["mcp_streamable_http__a"] if wrong else ["mcp_streamable_http__a", "mcp_streamable_http__b"]
+    s.ask("b", tools=[s.offer_as(name) for name in offered])
+    s.say("Eight.", chat="b")
+    s.end("Eight.", chat="b")
+    return s.trace
+
+
+@breaks("XMCP-CLI-095", profile="client")
 def a_server_that_was_down_is_forgotten(wrong: bool) -> Trace:
     s = TraceBuilder(SEARCH, tool("find", server=1), servers=(Server(), Server(reachable=False)))
     s.begin()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.checks.cache import is_cacheable
 from xmcp_conformance.profiles.client.messages import compact, is_beyond_a_double, same
-from xmcp_conformance.profiles.client.permitted_codes import is_above_limit, permitted_codes
+from xmcp_conformance.profiles.client.permitted_codes import had_to_be_refused, is_above_limit, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
 
@@ -50,6 +52,34 @@ _FOR_ITS_CONTENTS = ("VALIDATION_FAIL", "DEPENDENCY_FAILED", "FORBIDDEN", "MISSI
 """Codes with which a client refuses a call for what is in it."""
 
 
+def is_kept_from_its_server(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether a client refused a call by itself because its arguments do not fit the schema of the tool.
+
+    They do not, and the error is one for arguments, or one that says nothing of its cause. The server has to judge them
+    (section 11.2), also where other calls of the turn failed.
+    """
+    if call.attempts or call.tool is None or call.code not in _FOR_MISFITS or call.turn.cut:
+        return False
+    if expected_injections.values_that_lack(trace, call):
+        return False  # XMCP-CLI-083
+    return call.code not in permitted_codes(trace, call) and not expected_injections.fit_the_schema(trace, call)
+
+
+_FOR_MISFITS: Final = ("VALIDATION_FAIL", "TOOL_ERROR")
+
+
+@check("XMCP-CLI-012", profile="client")
+def _misfits_are_sent(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if call.code not in _FOR_ITS_CONTENTS and call.source is None and is_kept_from_its_server(trace, call):
+            seen = (
+                f"{call}, whose arguments do not fit the schema, is answered by {call.came_to}, and no server was asked"
+            )
+            yield broken(
+                "XMCP-CLI-012", seen, "a call of its server, which judges the arguments", where=call.turn.next_at
+            )
+
+
 @check("XMCP-CLI-012", "XMCP-CLI-030", "XMCP-CLI-031", profile="client")
 def _not_refused_without_a_cause(trace: TraceIndex) -> Observations:
     for call in trace.calls:
@@ -81,6 +111,7 @@ def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
         for call in turn.calls:
             if not (call.meta or call.unclear):
                 made = bool(call.attempts) or call.source is not None or call.code in permitted_codes(trace, call)
+                made = made or had_to_be_refused(trace, call) or is_kept_from_its_server(trace, call)
                 made = made or any(_waited_for(trace, call, other) for other in turn.calls if other.attempts)
                 seen = f"{call}, in {answer}, was not made"
                 yield either("XMCP-CLI-123", made, seen, "its calls, as those of any other", where=turn.next_at)

@@ -26,8 +26,11 @@ def _declared(trace: TraceIndex) -> Iterator[tuple[int, Declared]]:
 def _declares_the_extension(trace: TraceIndex) -> Observations:
     for at, one in _declared(trace):
         value = one.experimental if one.extensions is None else one.extensions
+        if value is None and trace.setup.level == 1:
+            continue  # a client that reads plain results alone need not declare anything (section 1.6)
         seen = f"the client declares no `{EXTENSION_ID}` to server {one.server}"
-        yield either("XMCP-MCP-006", value is not None, seen, "a declaration among its capabilities", where=at)
+        expected = "a declaration among its capabilities, of a client that does not claim Level 1 (`level`)"
+        yield either("XMCP-MCP-006", value is not None, seen, expected, where=at)
         if value is None:
             continue
         found = next(faults("declaration", value), None)

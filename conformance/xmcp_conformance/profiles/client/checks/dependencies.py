@@ -10,10 +10,12 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import function_of, parameters_of
-from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
+from xmcp_conformance.profiles.client.permitted_codes import had_to_be_refused, permitted_codes, unfit_parameters
 from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall, wrapper_of
+
+from .arguments import is_kept_from_its_server
 
 _DIALECT = "json-schema.org/draft/2020-12"
 
@@ -97,10 +99,12 @@ def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
                 continue
             if expected_injections.waited_at_the_end(call):
                 continue  # XMCP-CLI-004 judges it
+            if not call.attempts and (had_to_be_refused(trace, call) or is_kept_from_its_server(trace, call)):
+                continue  # the sentence that forbids the call judges it, or XMCP-CLI-012
             allowed = call.succeeded or trace.may_share(call) or call.code in permitted_codes(trace, call)
             if not call.attempts and allowed and not _refused_unasked(trace, call):
                 continue
-            seen = f"{call}, which does not depend on {others[0]}, was not made: {call.code}"
+            seen = f"{call}, which does not depend on {others[0]}, was not made: the model got {call.came_to}"
             yield either("XMCP-CLI-022", bool(call.attempts), seen, "a call of its server", where=turn.next_at)
 
 

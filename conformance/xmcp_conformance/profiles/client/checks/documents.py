@@ -291,7 +291,8 @@ def _unreadable_document(trace: TraceIndex) -> Observations:
         at = call.turn.next_at
         if answer.readable or not xmcp:
             continue
-        seen = f"{call}, whose document cannot be read, is answered by {call.came_to}"
+        why = f" ({quoted(answer.why_unreadable)})" if answer.why_unreadable else ""
+        seen = f"{call}, whose document cannot be read{why}, is answered by {call.came_to}"
         yield either("XMCP-MCP-012", call.code == "INVALID_XML", seen, "INVALID_XML", where=at)
 
 

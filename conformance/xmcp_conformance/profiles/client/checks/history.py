@@ -208,6 +208,23 @@ def _unique_call_ids(trace: TraceIndex) -> Observations:
                 )
 
 
+@check("XMCP-CLI-005", profile="client")
+def _an_id_that_is_taken_ends_no_chat(trace: TraceIndex) -> Observations:
+    """Judge a chat that ended with an exception before any call of a turn was made, in which ids alone are odd."""
+    for turn in trace.turns:
+        chat, lacking = turn.chat, turn.without_own_id
+        crashed = turn.next is chat.ended and chat.ended is not None and chat.ended.failure == "crashed"
+        if not crashed or not lacking or turn.at is not None or chat.cancelled is not None:
+            continue
+        others = any(one.fails for _, one in chat.callbacks)
+        for call in turn.calls:
+            others = others or bool(call.attempts) or not call.offered or call.arguments is None
+        if not others:
+            having = f"the id `{quoted(lacking[0].raw_id)}`, as another call has" if lacking[0].raw_id else "no id"
+            seen = f"{lacking[0]} has {having}, and the chat ended ({chat.how_it_ended}) before a call was made"
+            yield broken("XMCP-CLI-005", seen, "an id of its own, and a chat that goes on", where=turn.next_at)
+
+
 @check("XMCP-CLI-006", profile="client")
 def _text_beside_calls_kept(trace: TraceIndex) -> Observations:
     for turn in trace.turns:

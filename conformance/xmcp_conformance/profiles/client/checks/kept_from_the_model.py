@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
@@ -69,18 +70,34 @@ def _part_told(raw: str, told: Sequence[str], call: ModelCall) -> str | None:
 
 @check("XMCP-MCP-045", profile="client")
 def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
-    for call in trace.calls:
-        text = (call.answer.for_user if call.answer is not None else None) or ""
-        if not text.strip(WHITE_SPACE) or not call.turn.went_on or was_cut_short(call):
-            continue
-        later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
-        given, data = _given_to_the_model(trace, call), _data_instead_of_text(call.turn.chat)
-        wanted = [text] if len(text) <= _LEAST_PART else [text, *_parts_of(text)]
-        held = ((at, one) for at, asked in later for one in wanted if _is_held(asked, one, given, data))
-        found, text = next(held, (call.turn.next_at if _is_read_in_the_data(call, text) else None, text))
-        at = call.turn.next_at if found is None else found
+    judged = [call for call in trace.calls if call.turn.went_on and not was_cut_short(call) and _wanted_of(call)]
+    holders: dict[tuple[str, str], set[str | None]] = defaultdict(set)  # the calls that have a text for the user
+    for call in judged:
+        for text in _wanted_of(call):
+            holders[call.turn.chat.name, text].add(call.id)
+    for call in judged:
+        (text, *parts), chat = _wanted_of(call), call.turn.chat
+        later = [(at, asked) for at, asked in chat.asks if at > call.turn.said_at]
+        given, data = _given_to_the_model(trace, call), _data_instead_of_text(chat)
+        found_at = call.turn.next_at if _is_read_in_the_data(call, text) else None
+        for one in (text, *parts):
+            # In the message of another call, what that one has for the user, too, is a leak of its own.
+            its_own = holders[chat.name, one] - {call.id}
+            held = (at for at, asked in later if _is_held(asked, one, given, data, but=its_own))
+            if (at := next(held, None)) is not None:
+                found_at, text = at, one
+                break
+        at = call.turn.next_at if found_at is None else found_at
         seen = f"the model got `{quoted(text)}`, which was for the user alone, in the answer to {call}"
-        yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
+        yield either("XMCP-MCP-045", found_at is None, seen, "nothing of that block before the model", where=at)
+
+
+def _wanted_of(call: ModelCall) -> Sequence[str]:
+    """Return the texts that the model must not get of a call, the whole block first; none without such a block."""
+    text = (call.answer.for_user if call.answer is not None else None) or ""
+    if not text.strip(WHITE_SPACE):
+        return ()
+    return (text,) if len(text) <= _LEAST_PART else (text, *_parts_of(text))
 
 
 def _is_read_in_the_data(call: ModelCall, text: str) -> bool:
@@ -131,8 +148,12 @@ def _given_to_the_model(trace: TraceIndex, shown: ModelCall) -> list[str]:
     return sorted(filter(None, texts), key=len, reverse=True)
 
 
-def _is_held(asked: Asked, text: str, given: Sequence[str], data: Sequence[Any]) -> bool:
-    return any(_holds_more(one, text, given, data) for one in asked.messages)
+def _is_held(
+    asked: Asked, text: str, given: Sequence[str], data: Sequence[Any], *, but: Collection[str | None]
+) -> bool:
+    """Return whether a request has a text that was not given to the model, elsewhere than in the answers to `but`."""
+    messages = (one for one in asked.messages if one.get("role") != "tool" or one.get("tool_call_id") not in but)
+    return any(_holds_more(one, text, given, data) for one in messages)
 
 
 def _data_instead_of_text(chat: Chat) -> list[Any]:

@@ -73,7 +73,7 @@ def _end_after_all_displays(trace: TraceIndex) -> Observations:
             seen = "the model was asked again, although the person was shown the answer"
             yield either("XMCP-CLI-060", not turn.went_on, seen, "the end of the chat", where=turn.next_at)
         elif turn.went_on or not (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
-            seen = f"the chat ended ({turn.chat.stop_reason}) after a turn in which everything was shown"
+            seen = f"the chat ended ({turn.chat.how_it_ended}) after a turn in which everything was shown"
             yield either("XMCP-CLI-062", turn.went_on, seen, "another request to the model", where=turn.next_at)
 
 
@@ -83,14 +83,14 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
         chat = turn.chat
         if turn.next is None or not is_known(turn) or shows_everything(turn):
             if dead := _failed_before_a_crash(turn):
-                seen = f"{dead} failed, and the chat ended (crashed)"
+                seen = f"{dead} failed, and the chat ended ({chat.how_it_ended})"
                 yield broken("XMCP-CLI-013", seen, "a chat that goes on", where=turn.next_at)
             continue
         if not turn.went_on and (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
             continue
         if turn.number >= trace.setup.max_turns and not turn.went_on:
             continue  # another check judges the stop reason of that
-        how = chat.stop_reason or (chat.ended.failure if chat.ended else None)
+        how = chat.how_it_ended
         if bad := [call for call in turn.calls if expected_injections.failed(call)]:
             yield either(
                 "XMCP-CLI-013",
@@ -113,7 +113,11 @@ def _judged_by_other_checks(trace: TraceIndex, turn: Turn) -> bool:
 
 
 def _failed_before_a_crash(turn: Turn) -> ModelCall | None:
-    """Return a call that surely failed in a turn whose replies nobody saw, because the chat ended with an exception."""
+    """Return a call that surely failed in a turn whose replies nobody saw, because the chat ended with an exception.
+
+    A call that no server was to be asked for counts only where the turn has nothing else on which a client can trip,
+    such as an id that is taken: then nobody knows of what the chat died.
+    """
     chat = turn.chat
     crashed = chat.ended is not None and turn.next is chat.ended and chat.ended.failure == "crashed"
     if not crashed or is_known(turn) or chat.cancelled is not None or any(one.fails for _, one in chat.callbacks):
@@ -121,6 +125,7 @@ def _failed_before_a_crash(turn: Turn) -> ModelCall | None:
     for call in turn.calls:
         last = call.attempts[-1] if call.attempts else None
         unsent = last is None and not call.meta and (not call.offered or call.arguments is None)
+        unsent = unsent and not turn.without_own_id
         if unsent or (last is not None and (last.outcome in ("error", "outside") or last.transport_failed)):
             return call
     return None
@@ -139,7 +144,8 @@ def _ends_as_the_tables_say(trace: TraceIndex) -> Observations:
             "refused": not chat.asks and _can_be_refused(chat.began.history),
         }.get(how, False)
         expected = "a stop_reason, or a model that cannot be asked, or a quota that is used up"
-        yield either("XMCP-CLI-133", ok, f"the chat ended with the failure `{how}`", expected, where=chat.ended_at)
+        seen = f"the chat ended with a failure ({chat.how_it_ended})"
+        yield either("XMCP-CLI-133", ok, seen, expected, where=chat.ended_at)
 
 
 _CODES: Final[Mapping[str, str]] = {
@@ -255,7 +261,8 @@ def _limit_named(trace: TraceIndex) -> Observations:
         if turn.next is not chat.ended or chat.ended.failure in ("provider", "quota", "cancelled"):
             continue
         if turn.said.finish in ("length", "content_filter") and not turn.calls:
-            yield either("XMCP-CLI-071", reason == turn.said.finish, str(reason), turn.said.finish, where=chat.ended_at)
+            seen = f"the chat ended with {chat.how_it_ended}"
+            yield either("XMCP-CLI-071", reason == turn.said.finish, seen, turn.said.finish, where=chat.ended_at)
         elif turn.calls:
             yield from _of_limit(trace, chat, turn)
 
@@ -274,11 +281,12 @@ def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
     late = limit is not None and trace.time(turn.next_at) >= chat.began.time + limit - trace.instant
     met = ["max_turns"] * (turn.number >= trace.setup.max_turns) + ["timeout"] * late
     if met:
-        how = reason or (chat.ended.failure if chat.ended else None)
         if late and any(_was_ended(trace, turn, call) for call in turn.calls):
             met = ["timeout"]  # the chat's time was over before the turn was
         ok = reason in met or (reason == "timeout" and limit is None)
-        yield either("XMCP-CLI-071", ok, f"the chat ended with {how}", " or ".join(met), where=turn.next_at)
+        yield either(
+            "XMCP-CLI-071", ok, f"the chat ended with {chat.how_it_ended}", " or ".join(met), where=turn.next_at
+        )
 
 
 def _was_ended(trace: TraceIndex, turn: Turn, call: ModelCall) -> bool:

@@ -105,7 +105,7 @@ class CommandAdapter:
         for number, (server, known) in enumerate(zip(servers, setup.servers, strict=True)):
             own = self._host()
             handshake = self._era == "handshake" or (self._era == "both" and (self._first + number) % 2 == 1)
-            wire = None if not known.xmcp else "plain" if known.plain else "" if number % 2 else "always"
+            wire = None if not known.xmcp else "plain" if known.plain else "" if number % 2 else "negotiated"
             app = server_app(
                 f"server{number}", server, own.cut, partial(self._refused, number), wire=wire, handshake=handshake
             )
@@ -115,7 +115,7 @@ class CommandAdapter:
                 self._rising.append(asyncio.create_task(_serve_once_up(own, server, app)))
             addresses.append({"name": known.given_name, "url": f"{own.url}/mcp"})
         self._program.listen(_Heard(application, self._chats))
-        options = {name: value for name, value in asdict(setup).items() if name not in ("servers", "tools")}
+        options = {name: value for name, value in asdict(setup).items() if name not in ("servers", "tools", "level")}
         answer = await self._program.ask(
             "start",
             self._limits.start,
@@ -180,8 +180,8 @@ class _Client:
         except asyncio.CancelledError:
             self.program.tell({"command": "cancel", "chat": request.chat})
             ended = await ending
-        given = "why" in ended
-        why = f": {quoted(redacted(ended['why']))}" if given else ", and the adapter does not say why (`why`)"
+        said = redacted(ended["why"]) if "why" in ended else None
+        why = ", and the adapter does not say why (`why`)" if said is None else f": {quoted(said)}"
         if ended.get("failure") == "crashed":
             self.crashes.append(f"chat {request.chat} ended with an exception{why}")
         elif ended.get("failure") == "refused":
@@ -192,6 +192,7 @@ class _Client:
             history=ended["history"],
             result=ended.get("result"),
             failure=ended.get("failure"),
+            why=said,
             sees_given="given" in ended,
         )
 

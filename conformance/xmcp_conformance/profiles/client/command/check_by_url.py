@@ -80,7 +80,7 @@ async def _run(
     server = ObservedServer(recorder, _SCENARIO, 0, one_connection=False)
     variables = {"SCENARIO": _LISTS_AND_CALLS, "PROTOCOL_VERSION": version, "CONTEXT": "{}"}
     try:
-        await host.serve(server_app("server", server, host.cut, lambda _: None, wire="always", handshake=handshake))
+        await host.serve(server_app("server", server, host.cut, lambda _: None, wire="negotiated", handshake=handshake))
         process = await asyncio.create_subprocess_exec(
             *(*command, f"{host.url}/mcp"),
             stdin=asyncio.subprocess.DEVNULL,
