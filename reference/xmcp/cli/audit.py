@@ -28,7 +28,7 @@ _MOST: Final = 10_000
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-class _Since(click.ParamType):
+class _Since(click.ParamType[int]):
     """A time: so long ago, such as 30m, 12h or 7d; or a date, with or without a time, in UTC."""
 
     name = "time"
@@ -45,7 +45,8 @@ class _Since(click.ParamType):
         try:
             at = datetime.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"{printable(str(value))!r} is no time: write 30m, 12h, 7d, 2026-11-30 or 2026-11-30T09:30.")
+            said = f"{printable(str(value))!r} is no time: write 30m, 12h, 7d, 2026-11-30 or 2026-11-30T09:30."
+            self.fail(said, param, ctx)
         return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -58,7 +59,7 @@ class _Since(click.ParamType):
 @click.option("--limit", type=click.IntRange(1, _MOST), default=50, show_default=True, help="How many runs at most.")
 @json_option("list")
 @click.pass_context
-def audit(ctx: click.Context, database: str, *, json_path: Path | None, **wanted: Any) -> None:
+def audit(ctx: click.Context, /, database: str, *, json_path: Path | None, **wanted: Any) -> None:
     """List the runs of a gateway, the newest first.
 
     DATABASE is the SQLite file or the postgresql:// URL that the gateway writes to. It is only read.

@@ -60,7 +60,7 @@ def reading(address: Address) -> Iterator[Connection]:
 
 
 def runs(connection: Connection, wanted: RunFilter) -> list[dict[str, Any]]:
-    """Return the columns of each run with `model_calls`, `tool_calls`, the tokens and `cost_micros` of all its calls."""
+    """Return the columns of each run, with `model_calls`, `tool_calls`, tokens and `cost_micros` of all its calls."""
     asked = select(
         _runs,
         _count(_requests).label("model_calls"),

@@ -65,6 +65,7 @@ class opened:
 
     def __init__(self, address: Address, *, read_only: bool = False) -> None:
         self._address = address
+        self._read_only = read_only
         self._engine = engine_of(address, read_only=read_only)
 
     def __enter__(self) -> Connection:
@@ -91,7 +92,9 @@ class opened:
         if address.kind == "postgresql":
             return AuditError(f"{address.name} cannot be used: {why}. Check that it runs, and its URL and password.")
         if not address.path.exists():
-            return AuditError(f"There is no file {address.name}.")
+            if self._read_only:
+                return AuditError(f"There is no file {address.name}.")
+            return AuditError(f"{address.name} cannot be created: {why}. Check that its folder is there.")
         return AuditError(f"{address.name} cannot be used as a SQLite database: {why}.")
 
 
