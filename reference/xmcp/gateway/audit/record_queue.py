@@ -58,14 +58,16 @@ class RecordQueue(Generic[T]):
         """About how many bytes they take."""
         return self._bytes
 
-    def put(self, record: T, size: int, *, urgent: bool = False, text: bool = False) -> bool:
+    def put(self, record: T, size: int, *, urgent: bool = False, text: bool = False, mark: bool = False) -> bool:
         """Add a record; return False if there is no room for it. A piece of `text` has room in the first half only.
 
-        `urgent` ends the window: the taker takes what waits at once.
+        `urgent` ends the window: the taker takes what waits at once. A `mark` is no record, and always has room.
         """
         with self._lock:
             waiting, room = len(self._records), 2 if text else 1
-            if waiting * room >= self._max_records or (self._bytes + size) * room > self._max_bytes:
+            if mark:
+                pass
+            elif waiting * room >= self._max_records or (self._bytes + size) * room > self._max_bytes:
                 self._losses.setdefault("text" if text else "queue_full", Loss()).add(1)
                 return False
             self._records.append(record)

@@ -209,8 +209,8 @@ class Writer:
         return self.queue.put(record, size + RECORD_BYTES, urgent=urgent, text=text)
 
     def put_mark(self, mark: FlushMark) -> bool:
-        """Put a mark behind everything in the queue, and end the window; return False if it has no room."""
-        return self._thread.is_alive() and self.queue.put(mark, 0, urgent=True)
+        """Put a mark behind everything in the queue, and end the window; return False if the writer has ended."""
+        return self._thread.is_alive() and self.queue.put(mark, 0, urgent=True, mark=True)
 
     def close(self, seconds: float) -> bool:
         """Write everything, and end the thread; return False if it took too long. Blocks."""
@@ -252,20 +252,16 @@ class Writer:
         if not closing:
             self.queue.wait(WINDOW_SECONDS, self._idle_seconds())
         records, losses = self.queue.take()
+        before = sum(self._dropped.values())
         for reason, loss in losses.items():
             self._lose(reason, loss.dropped, loss.from_at)
-        marks: list[FlushMark] = []
-        units: list[Unit] = []
-        kept: Kept = "lost" if losses else "committed"
+        kept: Kept = "lost"
         try:
-            units = [*self._units(records, marks)]
-            kept = _worst(kept, self._keep(units))
-        except BaseException:
-            kept = "lost"
-            raise
+            kept = self._keep([*self._units(records)])
         finally:
-            for mark in marks:
-                mark.tell(kept)
+            for mark in records:
+                if isinstance(mark, FlushMark):
+                    mark.tell(kept if sum(self._dropped.values()) == before else "lost")
         self._tend()
 
     def _idle_seconds(self) -> float:
@@ -276,11 +272,10 @@ class Writer:
             due = min(due, self._retry_at)
         return max(due - time.monotonic(), 0.001)
 
-    def _units(self, records: Sequence[Record | FlushMark], marks: list[FlushMark]) -> Iterator[Unit]:
+    def _units(self, records: Sequence[Record | FlushMark]) -> Iterator[Unit]:
         """Yield the rows of records; pieces of text are joined, and wait for more."""
         for record in records:
             if isinstance(record, FlushMark):
-                marks.append(record)
                 yield from self._joined(every=True)
             elif isinstance(record, Event):
                 place = (record.run.id, record.event.attempt)
@@ -292,10 +287,19 @@ class Writer:
                 if text and segment is None:
                     self._segments[place] = TextSegment.of(record)
                 if not text:
-                    yield record.rows(self._known)
+                    yield self._rows_of(record)
             else:
-                yield record.rows(self._known)
+                yield self._rows_of(record)
         yield from self._joined(every=False)
+
+    def _rows_of(self, record: Record) -> Unit:
+        try:
+            return record.rows(self._known)
+        except Exception:
+            # A fault in one record must not take the others of its batch with it.
+            _log.exception("the audit writer dropped a record")
+            self._lose("failed", 1)
+            return ()
 
     def _joined(self, *, every: bool) -> Iterator[Unit]:
         oldest = now_ms() - SEGMENT_SECONDS * 1000
@@ -442,9 +446,10 @@ class Writer:
             with self._driver.transaction() as run:
                 return work(run)
         except Exception as error:
-            if self._up:
-                _log.warning("the upkeep of the audit database failed: %s", reason_of(error))
-            self._down(error)
+            # The next batch finds out whether the database is down.
+            _log.warning("the upkeep of the audit database failed, and is tried again: %s", reason_of(error))
+            self._connected = False
+            self._driver.close()
             return None
 
     def _lease(self, until: int) -> Unit:
@@ -525,7 +530,7 @@ def _batches(units: Sequence[Unit] | Iterator[Unit]) -> Iterator[list[Unit]]:
 
 
 def _is_text(unit: Unit) -> bool:
-    return unit[0].kind == "event" and unit[0].values[5] in TEXT_TYPES
+    return bool(unit) and unit[0].kind == "event" and unit[0].values[5] in TEXT_TYPES
 
 
 def _worst(one: Kept, other: Kept) -> Kept:
