@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.chat.errors import error_of_chat
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from xmcp.client.hooks.middleware import LLMState, ToolState
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.audit.recording import RunRecord
+    from xmcp.gateway.audit.writer import Kept
 
 RUN_ID: Final = "run_id"
 """The member of a chat's `metadata` that names its run; without it, a chat belongs to the run of its context."""
@@ -38,11 +42,51 @@ class AuditMiddleware:
 
     def before_llm(self, state: LLMState) -> None:
         """Record what the model is about to receive."""
-        run = self._run(state)
-        if run is None:
-            return
-        # As the provider gets them: a state of its own vendor, and of no other.
+        with _unharmed("before_llm"):
+            if (run := self._run(state)) is not None:
+                self._sent(run, state)
+
+    def after_llm(self, state: LLMState) -> None:
+        """Record what it answered, and what that used."""
+        with _unharmed("after_llm"):
+            number = state.chat.state.pop(_NUMBER, None)
+            if number is not None and (run := self._run(state)) is not None:
+                self._answered(run, number, state)
+
+    async def before_tool(self, state: ToolState) -> ErrorInfo | None:
+        """Record that a tool is about to be called; in the mode `outbox`, refuse a call that cannot be recorded."""
+        kept: Kept = "lost"
+        with _unharmed("before_tool"):
+            run = self._run(state)
+            if run is None:
+                return None
+            self._intended(run, state)
+            if state.read_only or not self._outbox:
+                return None
+            kept = await self._log.flush(OUTBOX_SECONDS)
+        if kept == "committed" or not self._outbox:
+            return None
+        return ErrorInfo(
+            "UPSTREAM_UNAVAILABLE",
+            "The call was not made: it may change something, and its record could not be stored. Try again later.",
+            retryable=True,
+        )
+
+    def after_tool(self, state: ToolState) -> None:
+        """Record how the call ended."""
+        with _unharmed("after_tool"):
+            run = self._run(state)
+            intent = None if run is None else run.calls.get(state.call_id)
+            if intent is not None:
+                self._log.put(CallEnded(intent, state.response, state.attempts, state.cached, now_ms()), 0)
+
+    def _run(self, state: LLMState | ToolState) -> RunRecord | None:
+        return self._log.run_of(state.chat.metadata.get(RUN_ID))
+
+    def _sent(self, run: RunRecord, state: LLMState) -> None:
+        # An iterator can be read only once.
         state.messages = tuple(state.messages)
+        # As the provider gets them: a state of its own vendor, and of no other.
         encoded, size, altered = run.encode(for_vendor(state.messages, state.provider))
         run.requests += 1
         state.chat.state[_NUMBER] = run.requests
@@ -51,23 +95,14 @@ class AuditMiddleware:
         )
         self._log.put(sent, size + 8 * len(encoded))
 
-    def after_llm(self, state: LLMState) -> None:
-        """Record what it answered, and what that used."""
-        run = self._run(state)
-        number = state.chat.state.pop(_NUMBER, None)
-        if run is None or number is None:
-            return
+    def _answered(self, run: RunRecord, number: int, state: LLMState) -> None:
         answer = state.completion
         error = error_of_chat(state.error) if answer is None else None
         size = 0 if answer is None else len(answer.text) + sum(len(call.arguments) for call in answer.tool_calls)
         ended = RequestEnded(run, number, state.turn, state.provider, state.model, answer, state.usage, error, now_ms())
         self._log.put(ended, size)
 
-    async def before_tool(self, state: ToolState) -> ErrorInfo | None:
-        """Record that a tool is about to be called; in the mode `outbox`, refuse a call that cannot be recorded."""
-        run = self._run(state)
-        if run is None:
-            return None
+    def _intended(self, run: RunRecord, state: ToolState) -> None:
         intent = CallIntended(
             run,
             state.call_id,
@@ -79,25 +114,16 @@ class AuditMiddleware:
             now_ms(),
         )
         run.calls[state.call_id] = intent
-        unsafe = not state.read_only
-        self._log.put(intent, len(intent.arguments), urgent=unsafe)
-        if not (unsafe and self._outbox) or await self._log.flush(OUTBOX_SECONDS) == "committed":
-            return None
-        return ErrorInfo(
-            "UPSTREAM_UNAVAILABLE",
-            "The call was not made: it may change something, and its record could not be stored. Try again later.",
-            retryable=True,
-        )
+        self._log.put(intent, len(intent.arguments), urgent=not state.read_only)
 
-    def after_tool(self, state: ToolState) -> None:
-        """Record how the call ended."""
-        run = self._run(state)
-        intent = None if run is None else run.calls.get(state.call_id)
-        if intent is not None:
-            self._log.put(CallEnded(intent, state.response, state.attempts, state.cached, now_ms()), 0)
 
-    def _run(self, state: LLMState | ToolState) -> RunRecord | None:
-        return self._log.run_of(state.chat.metadata.get(RUN_ID))
+@contextmanager
+def _unharmed(hook: str) -> Iterator[None]:
+    """Keep a fault of the audit from the chat; it is logged."""
+    try:
+        yield
+    except Exception:
+        _log.exception("the audit failed in %s", hook)
 
 
 def _encoded(arguments: dict[str, Any]) -> bytes:
@@ -108,3 +134,4 @@ def _encoded(arguments: dict[str, Any]) -> bytes:
 
 
 _NUMBER: Final = "xmcp.audit.request"
+_log: Final = logging.getLogger("xmcp.gateway")

@@ -1,13 +1,14 @@
 """Values that no record may have (XMCP-REC-021), replaced in the JSON that is recorded. Pure.
 
 Known are the values that whoever opens the store gives: the credentials of the gateway, and the parameters that the
-application fills in. Found are they as they are, escaped for XML or for JSON, and both, up to JSON within JSON. Not
-found is a value of which only some characters are written as references, or that is cut, encoded or computed with.
+application fills in. They are found as they are and with any of their characters written as an escape of JSON or a
+reference of XML, also in JSON within JSON, four levels deep. A value that is cut, encoded or computed with is another.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -18,42 +19,48 @@ REDACTED: Final = "[redacted]"
 SHORTEST: Final = 4
 """Minimum number of characters of a value that is searched for; a shorter one occurs by chance."""
 
-_XML: Final[tuple[dict[str, str | int | None], ...]] = (
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;"},
-    {"&": "&amp;", "<": "&lt;"},
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"},
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"},
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"},
-)
+# Bounded, so that a text of nothing but backslashes is searched in linear time: 16 of them are four levels of JSON.
+_ESCAPED: Final = r"\\{1,16}"
+_MAYBE_ESCAPED: Final = r"\\{0,16}"
+_REFERENCE: Final = r"&(?:amp;){0,4}"
+
+_NAMED: Final = {"<": "lt", ">": "gt", '"': "quot", "'": "apos"}
+_SHORT: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.:=+-]+")
 
 
 class Redactor:
     """Removes values from JSON. Of a mapping or a list each member counts as a value; booleans and null do not."""
 
     def __init__(self, secrets: Iterable[Any] = ()) -> None:
-        leaves = [leaf for secret in secrets for leaf in _leaves(secret)]
-        texts = {form for leaf in leaves for form in _forms(leaf)}
+        leaves = {leaf for secret in secrets for leaf in _leaves(secret)}
         # The longest first: a secret that contains another one is removed as a whole.
-        self._texts = sorted(texts, key=len, reverse=True)
+        texts = sorted((leaf for leaf in leaves if isinstance(leaf, str)), key=len, reverse=True)
         self._numbers = frozenset(leaf for leaf in leaves if not isinstance(leaf, str))
-        self._written = sorted({_written(text) for text in texts})
+        patterns = ["".join(map(_written, re.findall(r"\\+|[^\\]", text))) for text in texts]
+        patterns += [rf"(?<![\w.]){re.escape(json.dumps(one))}(?!\w|\.\d)" for one in self._numbers]
+        self._pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
+        written = [*texts, *map(json.dumps, self._numbers)]
+        self._cores = tuple({max(_PLAIN.findall(text), key=len, default="") for text in written})
 
     def out_of_json(self, text: str) -> str:
         """Return JSON without the values: the same text if it has none, else written anew."""
-        if not any(form in text for form in self._written):
+        if not self._may_be_in(text) or not self._pattern.search(text):
             return text
         try:
             value = json.loads(text)
         except ValueError:  # it was cut
-            return self.out_of_text(text)
-        return encode_json(self._out_of(value)).decode()
+            return self._pattern.sub(REDACTED, text)
+        cleaned = self._out_of(value)
+        return text if cleaned == value else encode_json(cleaned).decode()
 
     def out_of_text(self, text: str) -> str:
         """Return a text without the values."""
-        for form in self._texts:
-            if form in text:
-                text = text.replace(form, REDACTED)
-        return text
+        return self._pattern.sub(REDACTED, text) if self._may_be_in(text) else text
+
+    def _may_be_in(self, text: str) -> bool:
+        """Return False if no value can be in a text; it costs far less than searching for them."""
+        return bool(self._cores) and (any(core in text for core in self._cores) or "\\u" in text or "&" in text)
 
     def _out_of(self, value: Any) -> Any:
         match value:
@@ -93,15 +100,20 @@ def _leaves(value: Any) -> Iterable[str | int | float]:
             yield from _leaves(hidden() if callable(hidden) else str(value))
 
 
-def _forms(leaf: str | int | float) -> set[str]:
-    """Return the forms in which a value can stand in a text: itself, escaped for XML, for JSON, and both."""
-    if not isinstance(leaf, str):
-        return {json.dumps(leaf)}
-    plain = {leaf, *(leaf.translate(str.maketrans(table)) for table in _XML)}
-    within = {form for text in plain for form in (_written(text), json.dumps(text)[1:-1])}
-    return plain | within | {form.translate(str.maketrans(table)) for form in within for table in _XML[:1]}
-
-
-def _written(text: str) -> str:
-    """Return a text as it stands in JSON that `encode_json` writes."""
-    return encode_json(text).decode()[1:-1]
+def _written(part: str) -> str:
+    """Return a pattern for the ways in which a character, or some backslashes in a row, can be written."""
+    if part[0] == "\\":
+        return rf"\\{{{len(part)},{16 * len(part)}}}"
+    code = ord(part)
+    units = part.encode("utf-16-be", "surrogatepass").hex()
+    escape = "".join(f"{_ESCAPED}u(?i:{units[n : n + 4]})" for n in range(0, len(units), 4))
+    forms = [
+        _REFERENCE if part == "&" else f"{_MAYBE_ESCAPED}{re.escape(part)}" if part in '"/' else re.escape(part),
+        escape,
+        f"{_REFERENCE}#(?:0{{0,8}}{code}|[xX]0{{0,8}}(?i:{code:x}));",
+    ]
+    if part in _NAMED:
+        forms.append(f"{_REFERENCE}{_NAMED[part]};")
+    if part in _SHORT:
+        forms.append(f"{_ESCAPED}{_SHORT[part]}")
+    return f"(?:{'|'.join(forms)})"

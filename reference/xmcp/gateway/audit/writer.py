@@ -205,8 +205,8 @@ class Writer:
         self._thread.start()
 
     def put(self, record: Record, size: int, *, urgent: bool = False, text: bool = False) -> bool:
-        """Put a record into the queue; return False if it has no room. Never waits."""
-        return self.queue.put(record, size + RECORD_BYTES, urgent=urgent, text=text)
+        """Put a record into the queue; return False if it has no room, or the writer was closed. Never waits."""
+        return not self._closing.is_set() and self.queue.put(record, size + RECORD_BYTES, urgent=urgent, text=text)
 
     def put_mark(self, mark: FlushMark) -> bool:
         """Put a mark behind everything in the queue, and end the window; return False if the writer has ended."""
@@ -506,6 +506,7 @@ class Writer:
 
     def _end(self) -> None:
         """Write what is left, give up the lease, and leave the rest to the next process."""
+        self._retry_at = 0.0  # once more, before what is left goes to the next process
         self._keep([*self._joined(every=True)])
         while self._may_try() and not self._spill.is_empty and self._drain():
             pass
