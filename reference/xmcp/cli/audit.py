@@ -45,12 +45,21 @@ class _Since(click.ParamType[int]):
         try:
             at = datetime.fromisoformat(str(value))
         except ValueError:
-            said = f"{printable(str(value))!r} is no time: write 30m, 12h, 7d, 2026-11-30 or 2026-11-30T09:30."
+            said = f"'{printable(str(value))}' is no time: write 30m, 12h, 7d, 2026-11-30 or 2026-11-30T09:30."
             self.fail(said, param, ctx)
         return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[show RUN | replay CONVERSATION]")
+class _Group(click.Group):
+    """A group whose options may also follow its argument, where no command does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the words that belong to the group, and return the others."""
+        ctx.allow_interspersed_args = not (len(args) > 1 and args[1] in self.commands)
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Group, invoke_without_command=True, subcommand_metavar="[show RUN | replay CONVERSATION]")
 @click.argument("database")
 @click.option("--conversation", metavar="ID", help="Only runs of this conversation, or of this session of a caller.")
 @click.option("--tenant", metavar="ID", help="Only runs of this tenant.")
@@ -164,9 +173,9 @@ def _only(found: list[str], named: str, what: str) -> str:
         click.UsageError: there is none, or more than one.
     """
     if not found:
-        raise click.UsageError(f"There is no {what} {printable(named)!r} in this database.")
+        raise click.UsageError(f"There is no {what} '{printable(named)}' in this database.")
     if len(found) > 1:
-        raise click.UsageError(f"{printable(named)!r} can be one of these: {', '.join(map(printable, found))}.")
+        raise click.UsageError(f"'{printable(named)}' can be one of these: {', '.join(map(printable, found))}.")
     return found[0]
 
 

@@ -42,7 +42,13 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'xmcp.gateway.audit' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    try:
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("sqlalchemy", "alembic"):
+            raise
+        told = 'The audit store needs SQLAlchemy and Alembic: pip install "xmcp[gateway]".'
+        raise ModuleNotFoundError(told, name=missing.name) from missing
     return value
 
 

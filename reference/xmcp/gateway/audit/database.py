@@ -124,6 +124,7 @@ def engine_of(address: Address, *, read_only: bool = False) -> Engine:
 
         event.listen(engine, "begin", begin)
         return engine
+    _psycopg()
     return create_engine(
         "postgresql+psycopg://",
         creator=lambda: postgres_connection(
@@ -140,11 +141,7 @@ def postgres_connection(address: Address, *, seconds: float, options: str = "") 
         AuditError: psycopg is not installed.
         psycopg.Error: the database cannot be reached.
     """
-    try:
-        import psycopg
-    except ModuleNotFoundError as missing:
-        raise AuditError('PostgreSQL needs psycopg: pip install "xmcp[gateway,postgres]".') from missing
-    return psycopg.connect(
+    return _psycopg().connect(
         address.target,
         connect_timeout=CONNECT_SECONDS,
         options=f"-c statement_timeout={int(seconds * 1000)} {options}".strip(),
@@ -152,6 +149,14 @@ def postgres_connection(address: Address, *, seconds: float, options: str = "") 
         client_encoding="utf-8",
         keepalives_idle=10,
     )
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+    except ModuleNotFoundError as missing:
+        raise AuditError('PostgreSQL needs psycopg: pip install "xmcp[gateway,postgres]".') from missing
+    return psycopg
 
 
 def reason_of(error: BaseException) -> str:

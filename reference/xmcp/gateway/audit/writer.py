@@ -268,6 +268,8 @@ class Writer:
         if self._segments:
             return WINDOW_SECONDS
         due = min(self._renew_at, self._sweep_at)
+        if self._keep_days is not None and self._up:
+            due = min(due, self._delete_at)
         if not self._up or not self._spill.is_empty or self._losses:
             due = min(due, self._retry_at)
         return max(due - time.monotonic(), 0.001)
