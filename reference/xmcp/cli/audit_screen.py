@@ -29,19 +29,20 @@ def show_runs(runs: Sequence[Mapping[str, Any]], console: Console, *, cut: bool)
     if not runs:
         console.print("No such runs.")
     for run in runs:
-        facts = [
-            *([_counted(run["model_calls"], "model call")] if run["model_calls"] else []),
-            *([_counted(run["tool_calls"], "tool call")] if run["tool_calls"] else []),
-            *([f"{tokens:,} tokens"] if (tokens := _tokens(run)) else []),
-            *([_cost(run["cost_micros"])] if run["cost_micros"] is not None else []),
-            *([f"tenant {run['tenant']}"] if run["tenant"] is not None else []),
-        ]
-        first = Text(f"{_time(run['started_at'])}  ")
+        calls = [f"{run[f'{kind}_calls']:,} {kind}" for kind in ("model", "tool") if run[f"{kind}_calls"]]
+        one = run["model_calls"] + run["tool_calls"] == 1
+        facts = [f"{' + '.join(calls)} call{'' if one else 's'}"] if calls else []
+        facts += [f"{tokens:,} tokens"] if (tokens := _tokens(run)) else []
+        first = Text(f"{_time(run['started_at'], seconds=False)}  ")
         first.append(f"{run['status']:<11}", style=_style(run["status"]))
-        first.append(f" {_seconds(run['started_at'], run['finished_at']):>8}  ")
-        first.append(printable(", ".join(facts)))
+        first.append(f" {_duration(run['started_at'], run['finished_at']):>7}  ")
+        first.append(", ".join(facts))
         _line(console, first)
-        _line(console, Text(f"  {printable(run['id'])}", style="dim"))
+        names = [_cost(run["cost_micros"])] if run["cost_micros"] is not None else []
+        names += [f"tenant {run['tenant']}"] if run["tenant"] is not None else []
+        second = Text(f"  {printable(run['id'])}")
+        second.append(printable("".join(f"  {name}" for name in names)), style="dim")
+        _line(console, second)
         if run["conversation_id"] != run["id"]:
             _line(console, Text(f"  in {printable(_conversation(run))}", style="dim"))
         if run["error_code"]:
@@ -63,8 +64,8 @@ def show_run(found: Mapping[str, Any], console: Console) -> None:
         "asked by": run["surface"],
         "model": run["model"],
         "began": _time(run["started_at"]),
-        "took": _seconds(run["started_at"], run["finished_at"]),
-        "first event": _seconds(run["started_at"], run["first_event_at"]) if run["first_event_at"] else None,
+        "took": _duration(run["started_at"], run["finished_at"]),
+        "first event": _duration(run["started_at"], run["first_event_at"]) if run["first_event_at"] else None,
         "ended": run["finish_reason"],
         "events": f"{found['events']:,}",
         "tokens": _used(usage),
@@ -77,9 +78,13 @@ def show_run(found: Mapping[str, Any], console: Console) -> None:
         _wrapped(console, f"  {_error(run)}", "red")
     _heading(console, "Model calls", len(found["model_calls"]))
     for call in found["model_calls"]:
-        told = [_call_name(call), _seconds(call["started_at"], call["finished_at"])]
+        told = [_call_name(call), _duration(call["started_at"], call["finished_at"])]
         told += [call["finish_reason"]] if call["finish_reason"] else []
-        told += [f"{call['message_count']} messages"] if call["message_count"] is not None else ["what it read is lost"]
+        told += (
+            [_counted(call["message_count"], "message")]
+            if call["message_count"] is not None
+            else ["what it read is lost"]
+        )
         if call["usage"]:
             told.append(f"{_used(call['usage'])}{' (estimated)' if call['usage']['estimated'] else ''}")
         _wrapped(console, f"  {printable('  '.join(told))}")
@@ -167,7 +172,7 @@ def _show_tool_call(call: Mapping[str, Any], console: Console, *, ended: bool) -
     status = "outcome unknown" if call["status"] == "intent" and ended else call["status"]
     line = Text(f"  {printable(where)}  ")
     line.append(status, style=_style(call["status"]))
-    told = [_seconds(call["intent_at"], call["finished_at"])] if call["intent_at"] and call["finished_at"] else []
+    told = [_duration(call["intent_at"], call["finished_at"])] if call["intent_at"] and call["finished_at"] else []
     told += [_counted(call["attempts"], "attempt")] if (call["attempts"] or 0) > 1 else []
     told += ["cached"] if call["cached"] else []
     told += [_counted(call["displays"], "display")] if call["displays"] else []
@@ -235,16 +240,23 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _time(at: int | None) -> str:
+def _time(at: int | None, *, seconds: bool = True) -> str:
     if at is None:
         return "time unknown"
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ" if seconds else "%Y-%m-%d %H:%MZ")
 
 
-def _seconds(begin: int | None, end: int | None) -> str:
+def _duration(begin: int | None, end: int | None) -> str:
     if begin is None or end is None:
         return "no end"
-    return f"{(end - begin) / 1000:.1f} s"
+    seconds = (end - begin) / 1000
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 600
+        else f"{seconds / 60:.0f} min"
+        if seconds < 36_000
+        else f"{seconds / 3600:.0f} h"
+    )
 
 
 def _style(status: str) -> str:

@@ -101,16 +101,17 @@ def told(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 def test_runs_are_listed_the_newest_first_and_filtered(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = told(capsys, store)
-    places = [out.index(f"  {name}\n") for name in ("run_c1", "run_b1", "run_a2", "run_a1")]
+    places = [out.index(f"  {name}  ") for name in ("run_c1", "run_b1", "run_a2", "run_a1")]
     assert places == sorted(places)
     first = next(line for line in out.splitlines() if "2 tool calls" in line)
     assert "finished" in first
-    assert "2 model calls, 2 tool calls, 2,468 tokens, $0.007, tenant acme" in first
+    assert "2 model + 2 tool calls, 2,468 tokens" in first
+    assert "  run_a1  $0.007  tenant acme\n" in out
     assert "AUTH_REQUIRED" in out
 
     def ids(*args: str) -> list[str]:
         listed = told(capsys, store, *args)
-        return [line.strip() for line in listed.splitlines() if line.startswith("  run_")]
+        return [line.split()[0] for line in listed.splitlines() if line.startswith("  run_")]
 
     assert ids("--failed") == ["run_b1"]
     assert ids("--tenant", "other") == ["run_b1"]
@@ -181,12 +182,13 @@ def test_what_tools_wrote_is_data_in_a_terminal_of_80_columns(store: str, args: 
     command = [sys.executable, "-m", "xmcp", "audit", store, *args]
     with Terminal(command, {"TERM": "xterm-256color"}, columns=80) as terminal:
         assert terminal.end() == 0
-        text = terminal.text
-    assert "owned" not in text.replace("\\x1b]0;owned", "")
+        text, title = terminal.text, terminal.screen.title
+    assert title == ""
+    assert text.startswith(("2026", "Run run_a1", "Conversation"))
     assert "\u202e" not in text
     assert max(map(len, text.splitlines())) <= 80
     if args:
-        assert "\\x1b[2J" in text
+        assert ("\\x1b[2J" if args[0] == "replay" else "\\u001b[2J") in text
         assert "[bold red]rich[/]" in text
 
 
