@@ -19,7 +19,7 @@ from xmcp.chat.completions import Completion, ToolCall
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.usage import Usage
 from xmcp.client import AIClient
-from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunStart
+from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunOutcome, RunStart
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.providers import ScriptedProvider
 from xmcp.providers.scripted import Turn
@@ -188,8 +188,11 @@ async def test_a_chat_that_is_no_run_of_the_log_is_not_recorded(database: str) -
         with log.running(RunStart(id="r")):
             pass
         await client.chat("hello", [])
-        with log.running(RunStart(id="r2")):
-            await client.chat("hello", [], metadata={"run_id": "another"})
+        log.begin(RunStart(id="r2"))
+        log.end("r2", RunOutcome("finished"))
+        await client.chat("hello", [])
+        # What a caller sends with a chat does not choose the run.
+        await client.chat("hello", [], metadata={"run_id": "r2"})
     await log.aclose()
     assert one(database, "SELECT count(*) FROM model_requests") == 0
 
@@ -311,7 +314,7 @@ async def test_a_hook_never_raises_into_a_chat(database: str, monkeypatch: pytes
     model = ScriptedProvider([Turn("", [("write", {})]), "fine"])
     async with AIClient([server], llm_provider=model, middleware=[AuditMiddleware(log)]) as client:
         monkeypatch.setattr(log, "begin", lambda _: None)
-        monkeypatch.setattr(log, "run_of", broken)
+        monkeypatch.setattr(log, "current_run", broken)
         with log.running(RunStart(id="r")):
             assert (await client.chat("hello", []))["answer"] == "fine"
     await log.aclose()

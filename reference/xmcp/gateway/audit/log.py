@@ -269,9 +269,9 @@ class AuditLog:
             _current.set(before)
             self.end(start.id, outcome)
 
-    def run_of(self, named: object) -> RunRecord | None:
-        """Return the run that goes on in this context, or that `named` names; `None` if it is unknown. For hooks."""
-        run_id = named if isinstance(named, str) else _current.get()
+    def current_run(self) -> RunRecord | None:
+        """Return the run that goes on in this context; `None` if there is none. For hooks."""
+        run_id = _current.get()
         return None if run_id is None else self._runs.get(run_id)
 
     def put(self, record: Record, size: int, *, urgent: bool = False) -> bool:

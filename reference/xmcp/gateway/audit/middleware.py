@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from xmcp.gateway.audit.recording import RunRecord
     from xmcp.gateway.audit.writer import Kept
 
-RUN_ID: Final = "run_id"
-"""The member of a chat's `metadata` that names its run; without it, a chat belongs to the run of its context."""
-
 OUTBOX_SECONDS: Final = 5.0
 """How long a call waits for its record in the mode `outbox`."""
 
@@ -31,7 +28,8 @@ class AuditMiddleware:
     """Hooks for `AIClient(middleware=[..., AuditMiddleware(log)])`: the last, so that it sees what the model gets.
 
     Args:
-        log: Where it is recorded. A chat that is no run of this log is not recorded.
+        log: Where it is recorded. A chat belongs to the run that was begun in its context, or in that of the task from
+            which its task was made; without a run it is not recorded.
         outbox: Whether a call that may change something waits until its record is committed, and is refused if that
             does not come about. Otherwise it does not wait: a process that dies can lose the records of the last 50 ms.
     """
@@ -43,21 +41,21 @@ class AuditMiddleware:
     def before_llm(self, state: LLMState) -> None:
         """Record what the model is about to receive."""
         with _unharmed("before_llm"):
-            if (run := self._run(state)) is not None:
+            if (run := self._log.current_run()) is not None:
                 self._sent(run, state)
 
     def after_llm(self, state: LLMState) -> None:
         """Record what it answered, and what that used."""
         with _unharmed("after_llm"):
             number = state.chat.state.pop(_NUMBER, None)
-            if number is not None and (run := self._run(state)) is not None:
+            if number is not None and (run := self._log.current_run()) is not None:
                 self._answered(run, number, state)
 
     async def before_tool(self, state: ToolState) -> ErrorInfo | None:
         """Record that a tool is about to be called; in the mode `outbox`, refuse a call that cannot be recorded."""
         kept: Kept = "lost"
         with _unharmed("before_tool"):
-            run = self._run(state)
+            run = self._log.current_run()
             if run is None:
                 return None
             self._intended(run, state)
@@ -75,13 +73,10 @@ class AuditMiddleware:
     def after_tool(self, state: ToolState) -> None:
         """Record how the call ended."""
         with _unharmed("after_tool"):
-            run = self._run(state)
+            run = self._log.current_run()
             intent = None if run is None else run.calls.get(state.call_id)
             if intent is not None:
                 self._log.put(CallEnded(intent, state.response, state.attempts, state.cached, now_ms()), 0)
-
-    def _run(self, state: LLMState | ToolState) -> RunRecord | None:
-        return self._log.run_of(state.chat.metadata.get(RUN_ID))
 
     def _sent(self, run: RunRecord, state: LLMState) -> None:
         # An iterator can be read only once.
