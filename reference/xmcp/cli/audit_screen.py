@@ -86,7 +86,7 @@ def show_run(found: Mapping[str, Any], console: Console) -> None:
             else ["what it read is lost"]
         )
         if call["usage"]:
-            told.append(f"{_used(call['usage'])}{' (estimated)' if call['usage']['estimated'] else ''}")
+            told.append(f"tokens {_used(call['usage'])}{' (estimated)' if call['usage']['estimated'] else ''}")
         _wrapped(console, f"  {printable('  '.join(told))}")
         if call["error_code"]:
             _wrapped(console, f"     {_error(call)}", "red")
@@ -176,7 +176,7 @@ def _show_tool_call(call: Mapping[str, Any], console: Console, *, ended: bool) -
     told += [_counted(call["attempts"], "attempt")] if (call["attempts"] or 0) > 1 else []
     told += ["cached"] if call["cached"] else []
     told += [_counted(call["displays"], "display")] if call["displays"] else []
-    told += [] if call["read_only"] else ["may change something"]
+    told += ["may change something"] if call["intent_at"] is not None and not call["read_only"] else []
     line.append(f"  {', '.join(told)}")
     _line(console, line)
     if call["arguments"] not in (None, "{}"):
@@ -228,7 +228,7 @@ def _tokens(usage: Mapping[str, Any]) -> int:
 
 def _used(usage: Mapping[str, Any]) -> str:
     if usage["input_tokens"] is None and usage["output_tokens"] is None:
-        return "tokens not counted"
+        return "not counted"
     return f"{usage['input_tokens'] or 0:,} in, {usage['output_tokens'] or 0:,} out"
 
 

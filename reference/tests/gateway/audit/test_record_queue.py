@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 from xmcp.gateway.audit.record_queue import RecordQueue
 
@@ -49,8 +50,27 @@ def test_a_window_ends_when_it_is_over_when_a_batch_is_full_and_when_it_is_urgen
     assert seconds_of(1, 2, 3, 4, 5) < 0.3
     assert seconds_of(1, urgent=True) < 0.3
     begun = time.monotonic()
+    threading.Timer(0.05, lambda: queue.put(7, 0, mark=True)).start()
+    queue.wait(5, 10)
+    assert time.monotonic() - begun < 2
+    assert queue.take()[0] == [7]
+    begun = time.monotonic()
     queue.wait(0.4, 0.1)
     assert time.monotonic() - begun < 0.4
+
+
+def test_a_taker_sleeps_when_nothing_has_come_for_long_and_is_woken_by_a_record(monkeypatch: Any) -> None:
+    monkeypatch.setattr("xmcp.gateway.audit.record_queue.PARK_SECONDS", 0.0)
+    queue: RecordQueue[int] = RecordQueue(10, 100, 500)
+    waits: list[float | None] = []
+    wait = queue._wake.wait
+    monkeypatch.setattr(queue._wake, "wait", lambda seconds: (waits.append(seconds), wait(seconds))[1])
+    threading.Timer(0.2, lambda: queue.put(1, 1)).start()
+    begun = time.monotonic()
+    queue.wait(0.02, 30)
+    assert time.monotonic() - begun < 10
+    assert waits[0] == 30
+    assert queue.take()[0] == [1]
 
 
 def test_many_threads_put_and_nothing_is_lost_or_taken_twice() -> None:

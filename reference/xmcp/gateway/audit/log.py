@@ -27,7 +27,6 @@ from xmcp.gateway.audit.recording import (
     RunRecord,
     RunStart,
     Status,
-    new_run,
 )
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.gateway.audit.schema import migrate
@@ -196,7 +195,7 @@ class AuditLog:
         To wait until it is committed, await `flush`.
         """
         redactor = Redactor((*self._secrets, *start.secrets)) if start.secrets else self._redactor
-        run = new_run(start, self._owner, redactor)
+        run = RunRecord(start, self._owner, redactor)
         self._runs[start.id] = run
         # The task that is created next takes it along.
         _current.set(start.id)

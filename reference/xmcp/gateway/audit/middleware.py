@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.chat.errors import error_of_chat
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from xmcp.client.hooks.middleware import LLMState, ToolState
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.audit.recording import RunRecord
-    from xmcp.gateway.audit.writer import Kept
 
 OUTBOX_SECONDS: Final = 5.0
 """How long a call waits for its record in the mode `outbox`."""
@@ -40,43 +38,54 @@ class AuditMiddleware:
 
     def before_llm(self, state: LLMState) -> None:
         """Record what the model is about to receive."""
-        with _unharmed("before_llm"):
+        try:
             if (run := self._log.current_run()) is not None:
                 self._sent(run, state)
+        except Exception:
+            _log.exception(_FAILED, "before_llm")
 
     def after_llm(self, state: LLMState) -> None:
         """Record what it answered, and what that used."""
-        with _unharmed("after_llm"):
+        try:
             number = state.chat.state.pop(_NUMBER, None)
             if number is not None and (run := self._log.current_run()) is not None:
                 self._answered(run, number, state)
+        except Exception:
+            _log.exception(_FAILED, "after_llm")
 
-    async def before_tool(self, state: ToolState) -> ErrorInfo | None:
+    # Not `async`: the client waits only for what is there to be awaited.
+    def before_tool(self, state: ToolState) -> Awaitable[ErrorInfo | None] | None:
         """Record that a tool is about to be called; in the mode `outbox`, refuse a call that cannot be recorded."""
-        kept: Kept = "lost"
-        with _unharmed("before_tool"):
+        recorded = False
+        try:
             run = self._log.current_run()
             if run is None:
                 return None
             self._intended(run, state)
-            if state.read_only or not self._outbox:
-                return None
-            kept = await self._log.flush(OUTBOX_SECONDS)
-        if kept == "committed" or not self._outbox:
+            recorded = True
+        except Exception:
+            _log.exception(_FAILED, "before_tool")
+        return self._committed(recorded) if self._outbox and not state.read_only else None
+
+    def after_tool(self, state: ToolState) -> None:
+        """Record how the call ended."""
+        try:
+            run = self._log.current_run()
+            intent = None if run is None else run.calls.get(state.call_id)
+            if intent is not None:
+                self._log.put(CallEnded(intent, state.response, state.attempts, state.cached, now_ms()), 0)
+        except Exception:
+            _log.exception(_FAILED, "after_tool")
+
+    async def _committed(self, recorded: bool) -> ErrorInfo | None:
+        """Wait until the database has all records so far; return why the call is not made if it does not get them."""
+        if recorded and await self._log.flush(OUTBOX_SECONDS) == "committed":
             return None
         return ErrorInfo(
             "UPSTREAM_UNAVAILABLE",
             "The call was not made: it may change something, and its record could not be stored. Try again later.",
             retryable=True,
         )
-
-    def after_tool(self, state: ToolState) -> None:
-        """Record how the call ended."""
-        with _unharmed("after_tool"):
-            run = self._log.current_run()
-            intent = None if run is None else run.calls.get(state.call_id)
-            if intent is not None:
-                self._log.put(CallEnded(intent, state.response, state.attempts, state.cached, now_ms()), 0)
 
     def _sent(self, run: RunRecord, state: LLMState) -> None:
         # An iterator can be read only once.
@@ -112,15 +121,6 @@ class AuditMiddleware:
         self._log.put(intent, len(intent.arguments), urgent=not state.read_only)
 
 
-@contextmanager
-def _unharmed(hook: str) -> Iterator[None]:
-    """Keep a fault of the audit from the chat; it is logged."""
-    try:
-        yield
-    except Exception:
-        _log.exception("the audit failed in %s", hook)
-
-
 def _encoded(arguments: dict[str, Any]) -> bytes:
     try:
         return encode_json(arguments)
@@ -129,4 +129,5 @@ def _encoded(arguments: dict[str, Any]) -> bytes:
 
 
 _NUMBER: Final = "xmcp.audit.request"
+_FAILED: Final = "the audit failed in %s"
 _log: Final = logging.getLogger("xmcp.gateway")

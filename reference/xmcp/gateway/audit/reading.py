@@ -103,6 +103,7 @@ def one_run(connection: Connection, run_id: str) -> dict[str, Any]:
     """Return a run with its calls, its usage, how many events it has, and what was lost while it ran."""
     run = connection.execute(select(_runs).where(_runs.c.id == run_id)).mappings().one()
     usage = connection.execute(_of(_usage, run_id, "number")).mappings().all()
+    calls = _of(_calls, run_id, "turn").order_by(func.coalesce(_calls.c.intent_at, _calls.c.finished_at))
     lost = select(_gaps).where(_gaps.c.to_at >= run["started_at"]).order_by(_gaps.c.from_at)
     if run["finished_at"] is not None:
         lost = lost.where(_gaps.c.from_at <= run["finished_at"])
@@ -112,7 +113,7 @@ def one_run(connection: Connection, run_id: str) -> dict[str, Any]:
             {**request, "usage": next((dict(one) for one in usage if _key(one) == _key(request)), None)}
             for request in connection.execute(_of(_requests, run_id, "number")).mappings()
         ],
-        "tool_calls": [dict(call) for call in connection.execute(_of(_calls, run_id, "turn", "intent_at")).mappings()],
+        "tool_calls": [dict(call) for call in connection.execute(calls).mappings()],
         "events": connection.execute(select(func.count()).where(_events.c.run_id == run_id)).scalar() or 0,
         "usage": {
             name: sum(known) if (known := [one[name] for one in usage if one[name] is not None]) else None

@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from xmcp.gateway.audit.ids import now_ms
 
 T = TypeVar("T")
+
+TICK_SECONDS: Final = 0.01
+"""How often the taker looks whether something urgent has come. To wake it for each would cost the event loop 50 µs."""
+
+PARK_SECONDS: Final = 1.0
+"""After so long without a record the taker sleeps until it is woken."""
 
 
 @dataclass(slots=True)
@@ -44,8 +50,9 @@ class RecordQueue(Generic[T]):
         self._wake = threading.Event()
         self._records: list[T] = []
         self._bytes = 0
-        self._idle = False
+        self._parked = False
         self._urgent = False
+        self._busy_at = time.monotonic()
         self._losses: dict[str, Loss] = {}
 
     @property
@@ -61,7 +68,8 @@ class RecordQueue(Generic[T]):
     def put(self, record: T, size: int, *, urgent: bool = False, text: bool = False, mark: bool = False) -> bool:
         """Add a record; return False if there is no room for it. A piece of `text` has room in the first half only.
 
-        `urgent` ends the window: the taker takes what waits at once. A `mark` is no record, and always has room.
+        `urgent` ends the window: the taker takes what waits after `TICK_SECONDS` at most. A `mark` is no record: it
+        always has room, and the taker takes it at once, with all before it.
         """
         with self._lock:
             waiting, room = len(self._records), 2 if text else 1
@@ -72,30 +80,33 @@ class RecordQueue(Generic[T]):
                 return False
             self._records.append(record)
             self._bytes += size
-            self._urgent |= urgent
-            wake = self._idle or urgent or waiting + 1 == self._batch
-            if wake:
-                self._idle = False
+            self._urgent |= urgent or mark
+            wake = self._parked or mark or waiting + 1 == self._batch
+            self._parked = False
         if wake:
             self._wake.set()
         return True
 
     def wait(self, window: float, idle: float) -> None:
-        """Wait for a record, at most `idle` seconds, then for more of them, at most `window` seconds."""
-        with self._lock:
-            self._idle = not self._records
-        if self._idle:
-            self._wake.wait(idle)
-        until = time.monotonic() + window
+        """Wait for records: `window` seconds, less if it is urgent; if none has come for long, up to `idle` seconds."""
+        if time.monotonic() - self._busy_at > PARK_SECONDS:
+            with self._lock:
+                self._parked = not self._records
+            if self._parked:
+                self._wake.wait(idle)
+                with self._lock:
+                    self._parked = False
+        until = time.monotonic() + min(window, idle)
         while True:
             self._wake.clear()
-            with self._lock:
-                self._idle = False
-                if self._urgent or not 0 < len(self._records) < self._batch:
-                    return
+            if self._urgent or len(self._records) >= self._batch:
+                break
             left = until - time.monotonic()
-            if left <= 0 or not self._wake.wait(left):
-                return
+            if left <= 0:
+                break
+            self._wake.wait(min(left, TICK_SECONDS))
+        if self._records:
+            self._busy_at = time.monotonic()
 
     def wake(self) -> None:
         """End the taker's waiting."""

@@ -1,7 +1,7 @@
 """What is recorded: records, which are cheap to make on the event loop, and the rows that the writer makes of them.
 
 A record holds what cannot change any more: texts, encoded JSON, frozen events. Redacting, hashing and decoding are left
-to the thread.
+to the thread. The records themselves are not frozen, only because that would make them take three times as long.
 """
 
 from __future__ import annotations
@@ -108,12 +108,10 @@ class ObservedEvent(Protocol):
 class RunRecord:
     """What is known of a run while it goes on.
 
-    Fields of the event loop: `requests` to `first_event_at`. Field of the writer's thread: `chain`.
+    Fields of the event loop: `requests` to `first_event_at`. The ids and `chain` are for the writer's thread.
     """
 
     start: RunStart
-    id: str
-    conversation_id: str
     owner: str
     redactor: Redactor
     requests: int = 0
@@ -124,6 +122,22 @@ class RunRecord:
     calls: dict[str, CallIntended] = field(default_factory=dict)
     first_event_at: int | None = None
     chain: list[Link] = field(default_factory=list)
+    _ids: tuple[str, str] | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the run as it is stored."""
+        return self._stored_ids()[0]
+
+    @property
+    def conversation_id(self) -> str:
+        """The id of the conversation as it is stored."""
+        return self._stored_ids()[1]
+
+    def _stored_ids(self) -> tuple[str, str]:
+        if self._ids is None:
+            self._ids = short(self.start.id), conversation_of(self.start)
+        return self._ids
 
     def encode(self, messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[bytes, ...], int, bool]:
         """Return the JSON of each message, the size of what is new, and whether something had no JSON form.
@@ -158,12 +172,6 @@ class Link:
     content_hash: str
     content: str
     altered: bool
-
-
-def new_run(start: RunStart, owner: str, redactor: Redactor) -> RunRecord:
-    """Return the record of a run that begins."""
-    run_id = short(start.id)
-    return RunRecord(start, run_id, conversation_of(start), owner, redactor)
 
 
 def conversation_of(start: RunStart) -> str:
@@ -205,7 +213,7 @@ class Record(Protocol):
         """Return the rows that it means; for the writer's thread."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Accepted:
     """A run was accepted."""
 
@@ -225,7 +233,7 @@ class Accepted:
         return conversation, row("run_accepted", **_run_columns(run), status="running")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ended:
     """A run has ended."""
 
@@ -251,7 +259,7 @@ class Ended:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestSent:
     """A model is about to be asked."""
 
@@ -310,7 +318,7 @@ class RequestSent:
         return (*rows, request)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestEnded:
     """A model has answered, or failed."""
 
@@ -359,7 +367,7 @@ class RequestEnded:
         return ended, usage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallIntended:
     """A tool is about to be called."""
 
@@ -389,7 +397,7 @@ class CallIntended:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallEnded:
     """A tool has answered, or its call was cancelled."""
 
@@ -422,7 +430,7 @@ class CallEnded:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Event:
     """An event of a run; of text, only the joined pieces (`TextSegment`) become rows."""
 

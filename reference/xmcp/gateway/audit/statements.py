@@ -6,7 +6,7 @@ Sending a row twice changes nothing, and rows may come in any order: what was sp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xmcp.gateway.audit.tables import METADATA
@@ -51,6 +51,11 @@ class Statement:
     newest: str | None = None
     """A column of times: an earlier row is only updated by one with a later time."""
 
+    known: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", frozenset(self.columns))
+
     def sql(self, mark: str) -> str:
         """Return the statement for a driver whose placeholder is `mark`."""
         table = METADATA.tables[self.table]
@@ -69,9 +74,10 @@ class Statement:
         Raises:
             KeyError: a value has a name that is no column.
         """
-        if unknown := values.keys() - {*self.columns}:
+        found = tuple([values.get(name) for name in self.columns])
+        if unknown := values.keys() - self.known:
             raise KeyError(f"{self.table} has no column {min(unknown)}")
-        return tuple(values.get(name) for name in self.columns)
+        return found
 
 
 def _columns(table: str) -> tuple[str, ...]:

@@ -210,7 +210,7 @@ class Writer:
 
     def put_mark(self, mark: FlushMark) -> bool:
         """Put a mark behind everything in the queue, and end the window; return False if the writer has ended."""
-        return self._thread.is_alive() and self.queue.put(mark, 0, urgent=True, mark=True)
+        return self._thread.is_alive() and self.queue.put(mark, 0, mark=True)
 
     def close(self, seconds: float) -> bool:
         """Write everything, and end the thread; return False if it took too long. Blocks."""
