@@ -32,13 +32,13 @@ def test_bytes_are_bounded_too() -> None:
     assert queue.bytes == 0
 
 
-def test_a_window_ends_when_it_is_over_when_a_batch_is_full_and_when_it_is_urgent() -> None:
+def test_a_window_ends_when_it_is_over_when_a_batch_is_full_and_with_a_mark() -> None:
     queue: RecordQueue[int] = RecordQueue(1000, 10_000, 5)
 
-    def seconds_of(*puts: int, urgent: bool = False) -> float:
+    def seconds_of(*puts: int, mark: bool = False) -> float:
         def put() -> None:
             for number in puts:
-                queue.put(number, 1, urgent=urgent)
+                queue.put(number, 1, mark=mark)
 
         begun = time.monotonic()
         threading.Timer(0.05, put).start()
@@ -48,7 +48,7 @@ def test_a_window_ends_when_it_is_over_when_a_batch_is_full_and_when_it_is_urgen
 
     assert 0.4 < seconds_of(1) < 2
     assert seconds_of(1, 2, 3, 4, 5) < 0.3
-    assert seconds_of(1, urgent=True) < 0.3
+    assert seconds_of(1, mark=True) < 0.3
     begun = time.monotonic()
     threading.Timer(0.05, lambda: queue.put(7, 0, mark=True)).start()
     queue.wait(5, 10)

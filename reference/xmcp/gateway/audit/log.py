@@ -190,16 +190,16 @@ class AuditLog:
         return self._writer.statistics
 
     def begin(self, start: RunStart) -> None:
-        """Record that a run was accepted; the writer commits it at once. Hooks in this context belong to the run.
+        """Record that a run was accepted. Hooks in this context, and in that of tasks made in it, belong to the run.
 
-        To wait until it is committed, await `flush`.
+        A process that is killed loses the records of the last 50 ms. Where this one is to be sure, await `flush`.
         """
         redactor = Redactor((*self._secrets, *start.secrets)) if start.secrets else self._redactor
         run = RunRecord(start, self._owner, redactor)
         self._runs[start.id] = run
         # The task that is created next takes it along.
         _current.set(start.id)
-        self.put(Accepted(run), 0, urgent=True)
+        self.put(Accepted(run), 0)
 
     def take(self, run_id: str, event: ObservedEvent) -> None:
         """Record an event of a run that goes on; of an unknown run it is left out."""
@@ -215,11 +215,11 @@ class AuditLog:
         self._writer.put(Event(run, event, hooked, at), len(event.json), text=text)
 
     def end(self, run_id: str, outcome: RunOutcome) -> None:
-        """Record how a run ended; the writer commits it at once. To wait until it is committed, await `flush`."""
+        """Record how a run ended. Where it is to be sure, await `flush`."""
         run = self._runs.pop(run_id, None)
         if run is not None:
             run.sent, run.encoded = [], []
-            self.put(Ended(run, outcome, now_ms()), 0, urgent=True)
+            self.put(Ended(run, outcome, now_ms()), 0)
 
     def accepted(self, run: ObservedRun) -> None:
         """Record that a run of the gateway was accepted."""
@@ -273,14 +273,14 @@ class AuditLog:
         run_id = _current.get()
         return None if run_id is None else self._runs.get(run_id)
 
-    def put(self, record: Record, size: int, *, urgent: bool = False) -> bool:
+    def put(self, record: Record, size: int) -> bool:
         """Put a record into the queue; return False if it has no room. For hooks."""
-        return self._writer.put(record, size, urgent=urgent)
+        return self._writer.put(record, size)
 
     async def flush(self, seconds: float = 5.0) -> Kept:
-        """Wait until all records so far are kept, and return where: `committed`, `spilled`, or `lost`.
+        """Have all records so far written at once, and return where they are: `committed`, `spilled`, or `lost`.
 
-        `lost` also if that is not known after so many seconds.
+        `lost` also if that is not known after so many seconds. All that wait at the same time share one commit.
         """
         loop = asyncio.get_running_loop()
         mark = FlushMark(loop, loop.create_future())

@@ -118,7 +118,7 @@ class AuditMiddleware:
             now_ms(),
         )
         run.calls[state.call_id] = intent
-        self._log.put(intent, len(intent.arguments), urgent=not state.read_only)
+        self._log.put(intent, len(intent.arguments))
 
 
 def _encoded(arguments: dict[str, Any]) -> bytes:

@@ -11,11 +11,8 @@ from xmcp.gateway.audit.ids import now_ms
 
 T = TypeVar("T")
 
-TICK_SECONDS: Final = 0.01
-"""How often the taker looks whether something urgent has come. To wake it for each would cost the event loop 50 µs."""
-
 PARK_SECONDS: Final = 1.0
-"""After so long without a record the taker sleeps until it is woken."""
+"""After so long without a record the taker sleeps until it is woken, which costs who puts the next one about 50 µs."""
 
 
 @dataclass(slots=True)
@@ -65,11 +62,10 @@ class RecordQueue(Generic[T]):
         """About how many bytes they take."""
         return self._bytes
 
-    def put(self, record: T, size: int, *, urgent: bool = False, text: bool = False, mark: bool = False) -> bool:
+    def put(self, record: T, size: int, *, text: bool = False, mark: bool = False) -> bool:
         """Add a record; return False if there is no room for it. A piece of `text` has room in the first half only.
 
-        `urgent` ends the window: the taker takes what waits after `TICK_SECONDS` at most. A `mark` is no record: it
-        always has room, and the taker takes it at once, with all before it.
+        A `mark` is no record: it always has room, and the taker takes it at once, with all before it.
         """
         with self._lock:
             waiting, room = len(self._records), 2 if text else 1
@@ -80,7 +76,7 @@ class RecordQueue(Generic[T]):
                 return False
             self._records.append(record)
             self._bytes += size
-            self._urgent |= urgent or mark
+            self._urgent |= mark
             wake = self._parked or mark or waiting + 1 == self._batch
             self._parked = False
         if wake:
@@ -88,7 +84,10 @@ class RecordQueue(Generic[T]):
         return True
 
     def wait(self, window: float, idle: float) -> None:
-        """Wait for records: `window` seconds, less if it is urgent; if none has come for long, up to `idle` seconds."""
+        """Wait for records: `window` seconds, or until a mark or a full batch is there.
+
+        If none has come for long, up to `idle` seconds for the first.
+        """
         if time.monotonic() - self._busy_at > PARK_SECONDS:
             with self._lock:
                 self._parked = not self._records
@@ -104,7 +103,7 @@ class RecordQueue(Generic[T]):
             left = until - time.monotonic()
             if left <= 0:
                 break
-            self._wake.wait(min(left, TICK_SECONDS))
+            self._wake.wait(left)
         if self._records:
             self._busy_at = time.monotonic()
 

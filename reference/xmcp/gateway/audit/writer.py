@@ -204,9 +204,9 @@ class Writer:
         """Start the thread."""
         self._thread.start()
 
-    def put(self, record: Record, size: int, *, urgent: bool = False, text: bool = False) -> bool:
+    def put(self, record: Record, size: int, *, text: bool = False) -> bool:
         """Put a record into the queue; return False if it has no room, or the writer was closed. Never waits."""
-        return not self._closing.is_set() and self.queue.put(record, size + RECORD_BYTES, urgent=urgent, text=text)
+        return not self._closing.is_set() and self.queue.put(record, size + RECORD_BYTES, text=text)
 
     def put_mark(self, mark: FlushMark) -> bool:
         """Put a mark behind everything in the queue, and end the window; return False if the writer has ended."""
