@@ -231,11 +231,11 @@ async def test_a_turn_adds_only_its_new_messages_also_in_later_runs_of_the_conve
 
 
 async def test_to_record_a_long_history_again_costs_the_loop_far_less_than_to_write_it(database: str) -> None:
-    from xmcp.gateway.audit.recording import RunRecord, conversation_of
+    from xmcp.gateway.audit.recording import OpenRun, conversation_of
     from xmcp.gateway.audit.redaction import Redactor
 
     start = RunStart(id="r", session="s")
-    run = RunRecord(start, "o", Redactor())
+    run = OpenRun(start, "o", Redactor())
     history = [{"role": "user", "content": "x" * 20_000} for _ in range(200)]
     encoded, size, altered = run.encode(history)
     assert (len(encoded), size > 4_000_000, altered) == (200, True, False)

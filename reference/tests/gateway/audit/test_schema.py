@@ -85,6 +85,11 @@ def test_an_old_version_is_not_read_but_says_how_it_becomes_new(
         require_newest(address, connection)
 
 
+def test_a_new_file_is_for_nobody_else_to_read(tmp_path: Path) -> None:
+    migrate(address_of(tmp_path / "audit.db"))
+    assert (tmp_path / "audit.db").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_migration_that_fails_leaves_nothing_behind(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from xmcp.gateway.audit.migrations.versions import v0001_first_tables as first
 

@@ -22,9 +22,9 @@ from xmcp.gateway.audit.recording import (
     Ended,
     Event,
     ObservedEvent,
+    OpenRun,
     Record,
     RunOutcome,
-    RunRecord,
     RunStart,
     Status,
 )
@@ -126,7 +126,7 @@ class AuditLog:
         self._address = address
         self._secrets = tuple(secrets)
         self._redactor = Redactor(self._secrets)
-        self._runs: dict[str, RunRecord] = {}
+        self._runs: dict[str, OpenRun] = {}
         self._closed = False
 
     @classmethod
@@ -195,7 +195,7 @@ class AuditLog:
         A process that is killed loses the records of the last 50 ms. Where this one is to be sure, await `flush`.
         """
         redactor = Redactor((*self._secrets, *start.secrets)) if start.secrets else self._redactor
-        run = RunRecord(start, self._owner, redactor)
+        run = OpenRun(start, self._owner, redactor)
         self._runs[start.id] = run
         # The task that is created next takes it along.
         _current.set(start.id)
@@ -268,7 +268,7 @@ class AuditLog:
             _current.set(before)
             self.end(start.id, outcome)
 
-    def current_run(self) -> RunRecord | None:
+    def current_run(self) -> OpenRun | None:
         """Return the run that goes on in this context; `None` if there is none. For hooks."""
         run_id = _current.get()
         return None if run_id is None else self._runs.get(run_id)

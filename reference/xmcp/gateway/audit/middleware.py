@@ -16,7 +16,7 @@ from xmcp.wire import ErrorInfo
 if TYPE_CHECKING:
     from xmcp.client.hooks.middleware import LLMState, ToolState
     from xmcp.gateway.audit.log import AuditLog
-    from xmcp.gateway.audit.recording import RunRecord
+    from xmcp.gateway.audit.recording import OpenRun
 
 OUTBOX_SECONDS: Final = 5.0
 """How long a call waits for its record in the mode `outbox`."""
@@ -87,7 +87,7 @@ class AuditMiddleware:
             retryable=True,
         )
 
-    def _sent(self, run: RunRecord, state: LLMState) -> None:
+    def _sent(self, run: OpenRun, state: LLMState) -> None:
         # An iterator can be read only once.
         state.messages = tuple(state.messages)
         # As the provider gets them: a state of its own vendor, and of no other.
@@ -99,14 +99,14 @@ class AuditMiddleware:
         )
         self._log.put(sent, size + 8 * len(encoded))
 
-    def _answered(self, run: RunRecord, number: int, state: LLMState) -> None:
+    def _answered(self, run: OpenRun, number: int, state: LLMState) -> None:
         answer = state.completion
         error = error_of_chat(state.error) if answer is None else None
         size = 0 if answer is None else len(answer.text) + sum(len(call.arguments) for call in answer.tool_calls)
         ended = RequestEnded(run, number, state.turn, state.provider, state.model, answer, state.usage, error, now_ms())
         self._log.put(ended, size)
 
-    def _intended(self, run: RunRecord, state: ToolState) -> None:
+    def _intended(self, run: OpenRun, state: ToolState) -> None:
         intent = CallIntended(
             run,
             state.call_id,

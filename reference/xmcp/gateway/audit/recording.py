@@ -105,7 +105,7 @@ class ObservedEvent(Protocol):
 
 
 @dataclass(slots=True)
-class RunRecord:
+class OpenRun:
     """What is known of a run while it goes on.
 
     Fields of the event loop: `requests` to `first_event_at`. The ids and `chain` are for the writer's thread.
@@ -217,7 +217,7 @@ class Record(Protocol):
 class Accepted:
     """A run was accepted."""
 
-    run: RunRecord
+    run: OpenRun
 
     def rows(self, known: Known) -> tuple[Row, ...]:  # noqa: ARG002
         """Return the rows of the conversation and of the run."""
@@ -237,7 +237,7 @@ class Accepted:
 class Ended:
     """A run has ended."""
 
-    run: RunRecord
+    run: OpenRun
     outcome: RunOutcome
     at: int
 
@@ -263,7 +263,7 @@ class Ended:
 class RequestSent:
     """A model is about to be asked."""
 
-    run: RunRecord
+    run: OpenRun
     number: int
     turn: int
     provider: str
@@ -322,7 +322,7 @@ class RequestSent:
 class RequestEnded:
     """A model has answered, or failed."""
 
-    run: RunRecord
+    run: OpenRun
     number: int
     turn: int
     provider: str
@@ -371,7 +371,7 @@ class RequestEnded:
 class CallIntended:
     """A tool is about to be called."""
 
-    run: RunRecord
+    run: OpenRun
     call_id: str
     turn: int
     tool: str
@@ -434,7 +434,7 @@ class CallEnded:
 class Event:
     """An event of a run; of text, only the joined pieces (`TextSegment`) become rows."""
 
-    run: RunRecord
+    run: OpenRun
     event: ObservedEvent
     hooked: bool
     """Whether the hooks told of the call that the event is about."""
@@ -470,7 +470,7 @@ class Event:
 class TextSegment:
     """Pieces of text in a row, which become one event."""
 
-    run: RunRecord
+    run: OpenRun
     attempt: int
     type: str
     step: Any
@@ -522,7 +522,7 @@ def _same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     )
 
 
-def _link(run: RunRecord, parent: str, data: bytes) -> Link:
+def _link(run: OpenRun, parent: str, data: bytes) -> Link:
     written = data.decode()
     content = run.redactor.out_of_json(written)
     content_hash = _hash(content)
@@ -535,7 +535,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _run_columns(run: RunRecord) -> dict[str, Any]:
+def _run_columns(run: OpenRun) -> dict[str, Any]:
     start = run.start
     return {
         "id": run.id,
@@ -555,7 +555,7 @@ def _run_columns(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def _request_columns(run: RunRecord, number: int, turn: int, provider: str, model: str | None) -> dict[str, Any]:
+def _request_columns(run: OpenRun, number: int, turn: int, provider: str, model: str | None) -> dict[str, Any]:
     return {
         "run_id": run.id,
         "attempt": run.start.attempt,
@@ -567,7 +567,7 @@ def _request_columns(run: RunRecord, number: int, turn: int, provider: str, mode
     }
 
 
-def _call_columns(run: RunRecord, call_id: str) -> dict[str, Any]:
+def _call_columns(run: OpenRun, call_id: str) -> dict[str, Any]:
     return {"run_id": run.id, "attempt": run.start.attempt, "call_id": short(call_id)}
 
 
