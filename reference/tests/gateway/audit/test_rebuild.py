@@ -111,7 +111,10 @@ def script(kind: int, rng: random.Random) -> list[Any]:
         case 6:
             return [Completion("", calls(("hangs", {}), ("echo", {})), "tool_calls")]
         case 7:
-            return [Completion("", calls(("echo", {})), "tool_calls"), ProviderError("it broke", provider="first")]
+            # The second model must not get the state of the first.
+            kept = VendorState("first", {"b": 1, "a": [2.0]})
+            asked = Completion("", calls(("echo", {})), "tool_calls", vendor_state=kept)
+            return [asked, ProviderError("it broke", provider="first")]
         case 8:
             return [
                 Completion(
