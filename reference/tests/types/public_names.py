@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, assert_never, assert_type
+from typing import Any, Literal, assert_never, assert_type
 from uuid import UUID
 
 import httpx2
@@ -79,6 +79,16 @@ from xmcp.client import (
     ToolWarning,
     UsageRecord,
     UserInput,
+)
+from xmcp.gateway.audit import (
+    AuditError,
+    AuditLog,
+    AuditMiddleware,
+    RunOutcome,
+    RunStart,
+    WriterLimits,
+    WriterStatistics,
+    uuid7,
 )
 from xmcp.providers import (
     AnthropicProvider,
@@ -324,6 +334,27 @@ providers: list[LLMProvider] = [
     ScriptedProvider(scripted),
     ScriptedProvider(["hello", Turn(calls=[("add", "{}")])]),
 ]
+
+# -- audit store -----------------------------------------------------------------------------------------------------
+
+
+async def audited() -> None:
+    """Record a chat."""
+    try:
+        log = await AuditLog.open("audit.db", secrets=["key"], keep_days=30, limits=WriterLimits(queue_records=100))
+    except AuditError as exc:
+        use(exc)
+        return
+    async with AIClient([], llm_provider=ScriptedProvider(["ok"]), middleware=[AuditMiddleware(log)]) as ai:
+        with log.running(RunStart(id=uuid7(), tenant="t")) as run:
+            assert_type(run, str)
+            await ai.chat("hello", [])
+    log.begin(RunStart(id="r"))
+    log.end("r", RunOutcome("error", error_code="TIMEOUT"))
+    assert_type(await log.flush(), Literal["committed", "spilled", "lost"])
+    assert_type(log.statistics, WriterStatistics)
+    assert_type(await log.aclose(), bool)
+
 
 # -- stores -----------------------------------------------------------------------------------------------------------
 

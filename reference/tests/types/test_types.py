@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 MODULES = (
     *("xmcp", "xmcp.client", "xmcp.providers", "xmcp.render", "xmcp.render.notebook", "xmcp.storage", "xmcp.testing"),
+    "xmcp.gateway.audit",
     "xmcp.xml_formatters",
 )
 

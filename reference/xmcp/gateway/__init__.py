@@ -1,0 +1,1 @@
+"""The assistant as an HTTP service, with a memory of its chats."""

@@ -1,0 +1,174 @@
+"""Writing rows by the driver of a database directly: a batch is one transaction."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Final, Protocol, TypeAlias
+
+from xmcp.gateway.audit.database import STATEMENT_SECONDS, Address, postgres_connection, sqlite_connection
+from xmcp.gateway.audit.statements import STATEMENTS, Kind, Unit, grouped
+
+Execute: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Runs one statement, with `?` for each value, and returns its rows: those that it selects, or returns as changed."""
+
+HANG_SECONDS: Final = 2 * STATEMENT_SECONDS
+"""After so long without an answer, a connection to PostgreSQL is cut: the server, or the way to it, is stuck."""
+
+_CONVERSATION_OF: Final[dict[Kind, int]] = {"content": 0, "message": 0, "request_sent": 3, "request_ended": 3}
+"""Where rows that a deletion must not overtake have their conversation."""
+
+
+class Driver(Protocol):
+    """A connection of the writer's thread. Every method can raise what the database's driver raises."""
+
+    def connect(self) -> None:
+        """Open the connection."""
+
+    def write(self, units: Sequence[Unit]) -> None:
+        """Write all units in one transaction, or none."""
+
+    def transaction(self) -> AbstractContextManager[Execute]:
+        """Run statements in one transaction."""
+
+    def close(self) -> None:
+        """Close the connection; raises nothing."""
+
+    def refuses(self, error: Exception) -> bool:
+        """Return whether the database will never take these rows; otherwise it may take them later."""
+
+
+def driver_for(address: Address) -> Driver:
+    """Return the driver for a database, without a connection."""
+    return SqliteDriver(address) if address.kind == "sqlite" else PostgresDriver(address)
+
+
+class SqliteDriver:
+    """Writes to a SQLite file."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._connection: sqlite3.Connection | None = None
+        self._statements = {kind: statement.sql("?") for kind, statement in STATEMENTS.items()}
+
+    def connect(self) -> None:
+        """Open the file."""
+        self.close()
+        self._connection = sqlite_connection(self._address)
+
+    def write(self, units: Sequence[Unit]) -> None:
+        """Write all units in one transaction, or none."""
+        with self._begun() as connection:
+            for kind, rows in grouped(units):
+                connection.executemany(self._statements[kind], rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Execute]:
+        """Run statements in one transaction."""
+        with self._begun() as connection:
+            yield lambda sql, values: connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connection
+        if connection is None:
+            raise sqlite3.OperationalError("not connected")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # after some errors SQLite has rolled back already
+                connection.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def refuses(self, error: Exception) -> bool:
+        """Return whether SQLite will never take these rows."""
+        never = sqlite3.DataError | sqlite3.IntegrityError | sqlite3.InterfaceError | sqlite3.ProgrammingError
+        return isinstance(error, never | OverflowError | UnicodeError)
+
+
+class PostgresDriver:
+    """Writes to PostgreSQL through psycopg, in pipeline mode: a batch does not wait for the answer to each row."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._connection: Any = None
+        self._statements = {kind: statement.sql("%s") for kind, statement in STATEMENTS.items()}
+
+    def connect(self) -> None:
+        """Open the connection."""
+        self.close()
+        self._connection = postgres_connection(self._address, seconds=STATEMENT_SECONDS)
+
+    def write(self, units: Sequence[Unit]) -> None:
+        """Write all units in one transaction, or none."""
+        with self._begun() as cursor:
+            if ids := _conversations(units):
+                # Whoever deletes messages of these conversations waits, or was before: see `upkeep`.
+                cursor.execute("SELECT id FROM conversations WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [ids])
+            for kind, rows in grouped(units):
+                cursor.executemany(self._statements[kind], rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Execute]:
+        """Run statements in one transaction."""
+        with self._begun() as cursor:
+
+            def execute(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+                cursor.execute(sql.replace("?", "%s"), values)
+                return [] if cursor.description is None else list(cursor.fetchall())
+
+            yield execute
+
+    @contextmanager
+    def _begun(self) -> Iterator[Any]:
+        """Begin a transaction; a connection that does not answer is cut after `HANG_SECONDS`."""
+        connection = self._connection
+        if connection is None:
+            raise ConnectionError("not connected")
+        watch = threading.Timer(HANG_SECONDS, _cut, [connection.fileno()])
+        watch.daemon = True
+        watch.start()
+        try:
+            with connection.transaction(), connection.cursor() as cursor:
+                yield cursor
+        finally:
+            watch.cancel()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            with suppress(Exception):
+                self._connection.close()
+            self._connection = None
+
+    def refuses(self, error: Exception) -> bool:
+        """Return whether PostgreSQL will never take these rows."""
+        import psycopg
+        from psycopg.errors import ProgramLimitExceeded
+
+        never = psycopg.DataError | psycopg.IntegrityError | ProgramLimitExceeded
+        return isinstance(error, never | OverflowError | UnicodeError)
+
+
+def _conversations(units: Sequence[Unit]) -> list[str]:
+    found = {values[_CONVERSATION_OF[kind]] for unit in units for kind, values in unit if kind in _CONVERSATION_OF}
+    return sorted(found)
+
+
+def _cut(descriptor: int) -> None:
+    """End a connection from another thread: whoever waits for its answer gets an error."""
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as line:
+        line.shutdown(socket.SHUT_RDWR)
