@@ -92,8 +92,9 @@ def _place(location: tuple[str | int, ...]) -> str:
         case (str(table), int(index), *rest):
             inside = f", {printable('.'.join(map(str, rest)))}" if rest else ""
             return f"[[{printable(table)}]] {index + 1}{inside}"
-        case (table, *rest):
-            return f"[{printable(str(table))}] {printable('.'.join(map(str, rest)))}"
+        case _:
+            table, *rest = map(str, location)
+            return f"[{printable(table)}] {printable('.'.join(rest))}"
 
 
 def _field_at(location: tuple[str | int, ...]) -> FieldInfo | None:

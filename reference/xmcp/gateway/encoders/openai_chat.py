@@ -159,7 +159,7 @@ def _status_line(event: RunEvent) -> dict[str, Any] | None:
 def whole(run_id: str, state: RunState, profile: Profile) -> dict[str, Any]:
     """Return the completion of a finished run in one piece."""
     content = _content(state.displays, state.text, profile)
-    message = {"role": "assistant", "content": content, "refusal": None, "annotations": []}
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None, "annotations": []}
     finish = _FINISH.get(state.stop_reason or "", "stop")
     completion: dict[str, Any] = {
         "id": completion_id(run_id),

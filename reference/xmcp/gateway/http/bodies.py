@@ -12,6 +12,7 @@ from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.http.refusals import Refused
 
 _JSON: Final = "application/json"
+_DISCARD_SECONDS: Final = 2.0
 
 
 async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
@@ -27,6 +28,7 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
         raise Refused(415, "Send the body without a Content-Encoding.", "unsupported_media_type")
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > max_bytes):
+        await _discard(request)
         raise _too_large(max_bytes)
     pieces: list[bytes] = []
     size = 0
@@ -35,14 +37,28 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
             async for piece in request.stream():
                 size += len(piece)
                 if size > max_bytes:
-                    raise _too_large(max_bytes)
+                    break
                 pieces.append(piece)
     except TimeoutError:
         closing = {"connection": "close"}
         raise Refused(408, f"The body did not arrive within {seconds:g} s.", "timeout", headers=closing) from None
     except ClientDisconnect:
         raise Refused(400, "The connection was closed before the body had arrived.", "incomplete_body") from None
+    if size > max_bytes:
+        pieces.clear()
+        await _discard(request)
+        raise _too_large(max_bytes)
     return b"".join(pieces)
+
+
+async def _discard(request: Request) -> None:
+    """Read the rest of a body for a short time and keep nothing: a client that still sends does not see the answer."""
+    try:
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while (await request.receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        return
 
 
 async def json_object(body: bytes) -> dict[str, Any]:

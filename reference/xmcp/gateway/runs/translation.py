@@ -67,7 +67,7 @@ class Translation:
                 yield from self._begin_call(chunk.to_json())
             case ToolProgress():
                 told = chunk.to_json()
-                known = {name: told[name] for name in ("progress", "total", "text") if name in told}
+                known: dict[str, Any] = {name: told[name] for name in ("progress", "total", "text") if name in told}
                 yield "tool.progress", {**_call(told), **known}
             case ToolResult() | ToolError():
                 told = chunk.to_json()
