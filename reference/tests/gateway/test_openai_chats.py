@@ -145,15 +145,16 @@ async def test_an_answer_that_breaks_off_is_an_error_for_the_client_and_not_a_sh
     model = ScriptedModel(["half an ", failure])
     async with served(model) as gateway, gateway.openai() as client:
         stream = await client.chat.completions.create(**ASK, stream=True)
-        pieces: list[str] = []
+        text = ""
 
         async def read() -> None:
+            nonlocal text
             async for chunk in stream:
-                pieces.append(chunk.choices[0].delta.content or "")
+                text += chunk.choices[0].delta.content or ""
 
         with pytest.raises(openai.APIError) as told:
             await read()
-    assert "".join(pieces) == "half an "
+    assert text == "half an "
     assert told.value.body["code"] == "content_filter"
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from xmcp.gateway.runs.request import Profile
 
 MEBIBYTE: Final = 1024 * 1024
-_MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
+_MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -94,7 +94,9 @@ class OfferedModel(Table):
     @classmethod
     def _is_name(cls, value: str) -> str:
         if not _MODEL_ID.fullmatch(value):
-            raise ValueError("must have letters, digits and . _ / - (no colon: ID:plain is the model without tools)")
+            raise ValueError(
+                "must have letters, digits and . _ / : - and not end in :plain, which is the model without tools"
+            )
         return value
 
 

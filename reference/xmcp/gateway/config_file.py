@@ -93,8 +93,8 @@ def _place(location: tuple[str | int, ...]) -> str:
             inside = f", {printable('.'.join(map(str, rest)))}" if rest else ""
             return f"[[{printable(table)}]] {index + 1}{inside}"
         case _:
-            table, *rest = map(str, location)
-            return f"[{printable(table)}] {printable('.'.join(rest))}"
+            names = [printable(str(name)) for name in location]
+            return f"[{names[0]}] {'.'.join(names[1:])}"
 
 
 def _field_at(location: tuple[str | int, ...]) -> FieldInfo | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
@@ -34,7 +35,7 @@ class Offered:
 
 
 class Gateway:
-    """An `AIClient` for many callers. Whoever makes it enters and closes the client.
+    """An `AIClient` for many callers, which is entered and closed with it.
 
     Args:
         ai: The client.
@@ -42,6 +43,7 @@ class Gateway:
         config: The configuration.
         environment: Has the keys that stand in variables.
         observer: Is told of every run.
+        providers: The providers of the models, which are closed with the gateway.
 
     Raises:
         MissingVariable: a key is to stand in a variable that is not set.
@@ -55,6 +57,7 @@ class Gateway:
         config: GatewayConfig,
         environment: Mapping[str, str],
         observer: RunObserver | None = None,
+        providers: Sequence[Any] = (),
     ) -> None:
         if not models:
             raise ValueError("A gateway needs at least one model.")
@@ -71,6 +74,7 @@ class Gateway:
             Keeping(own.keep_seconds, own.keep_bytes),
             observer or NoObserver(),
         )
+        self._providers = providers
         self._refreshing: asyncio.Task[ToolChanges] | None = None
 
     @property
@@ -87,6 +91,17 @@ class Gateway:
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self.ai.refresh_tools(), name="xmcp refresh of tools")
         return await asyncio.shield(self._refreshing)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Connect to the tool servers; at the end, end what runs, disconnect, and close the providers."""
+        async with AsyncExitStack() as exits:
+            for provider in self._providers:
+                if hasattr(provider, "aclose"):
+                    exits.push_async_callback(provider.aclose)
+            await exits.enter_async_context(self.ai)
+            exits.push_async_callback(self.runs.drain, 0)
+            yield
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         options = request.options

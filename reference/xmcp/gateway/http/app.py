@@ -27,9 +27,8 @@ def application(gateway: Gateway) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with gateway.ai:
+        async with gateway.running():
             yield
-            await gateway.runs.drain(0)
 
     app = Starlette(
         routes=[

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from xmcp.gateway.runs.events import RunEvent
-    from xmcp.gateway.runs.run import Run
+from xmcp.gateway.runs.events import RunEvent
+from xmcp.gateway.runs.record import RunRecord
 
 
 class RunObserver(Protocol):
     """Told of each run, on the event loop. It must neither block nor await; what it raises is logged and ignored."""
 
-    def accepted(self, run: Run) -> None:
-        """Take note of a run before its first event: `run.id`, `run.request`, `run.caller`."""
+    def accepted(self, run: RunRecord) -> None:
+        """Take note of a run before its first event."""
 
-    def event(self, run: Run, event: RunEvent) -> None:
-        """Take note of an event; the last one included."""
+    def event(self, run: RunRecord, event: RunEvent) -> None:
+        """Take note of an event, the last one included; `run.state` has it already."""
 
-    def ended(self, run: Run) -> None:
-        """Take note that a run has ended: `run.state`, and `run.history` with what the model saw and wrote."""
+    def ended(self, run: RunRecord) -> None:
+        """Take note that a run has ended: `run.state` and `run.history` are complete."""
 
 
 class NoObserver:
     """Takes no note."""
 
-    def accepted(self, run: Run) -> None:
+    def accepted(self, run: RunRecord) -> None:
         """Do nothing."""
 
-    def event(self, run: Run, event: RunEvent) -> None:
+    def event(self, run: RunRecord, event: RunEvent) -> None:
         """Do nothing."""
 
-    def ended(self, run: Run) -> None:
+    def ended(self, run: RunRecord) -> None:
         """Do nothing."""

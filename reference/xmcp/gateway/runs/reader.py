@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from xmcp.gateway.runs.events import RunEvent
-
-if TYPE_CHECKING:
-    from xmcp.gateway.runs.run import Run
+from xmcp.gateway.runs.state import RunState
 
 MAX_BEHIND_BYTES: Final = 256 * 1024
 """How much may wait for a reader that has not taken what it got before."""
+
+
+class EventSource(Protocol):
+    """What a reader needs of a run."""
+
+    state: RunState
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last event was published."""
+
+    def events_after(self, seq: int) -> Sequence[RunEvent]:
+        """Return the events after a place."""
+
+    def left(self, reader: Reader) -> None:
+        """Take note that a reader has left."""
 
 
 class Reader:
@@ -22,7 +36,7 @@ class Reader:
     is dropped, and `on_drop` is called, which must end the sending.
     """
 
-    def __init__(self, run: Run, after: int) -> None:
+    def __init__(self, run: EventSource, after: int) -> None:
         self._run = run
         self._after = after
         self.on_drop: Callable[[], None] = lambda: None

@@ -16,12 +16,12 @@ from xmcp.chat.events import Done
 from xmcp.chat.json_values import encode_json
 from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 from xmcp.client.chat_stream import ChatStream
-from xmcp.gateway.runs.events import LAST, EventType, RunEvent, new_run_id
+from xmcp.gateway.runs.events import LAST, EventType, RunEvent
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.reader import Reader
+from xmcp.gateway.runs.record import RunRecord
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.ring import EventRing
-from xmcp.gateway.runs.state import RunState
 from xmcp.gateway.runs.translation import Draft, Translation, error_data
 from xmcp.wire import ErrorInfo
 
@@ -54,7 +54,7 @@ class RunLimits:
     grace: float
 
 
-class Run:
+class Run(RunRecord):
     """One chat from the request to its last event.
 
     Args:
@@ -75,17 +75,7 @@ class Run:
         observer: RunObserver,
         on_end: Callable[[Run], None],
     ) -> None:
-        self.id: str = new_run_id()
-        self.attempt: Final = 1
-        self.request = request
-        self.caller = caller
-        self.created: float = time.time()
-        """In seconds since 1970."""
-        self.latency_ms: float | None = None
-        """Milliseconds from the start to the end; `None` before."""
-        self.state = RunState()
-        self.history: list[dict[str, Any]] = []
-        """The whole conversation, once the run has ended."""
+        super().__init__(request, caller)
         self._open_chat = open_chat
         self._limits = limits
         self._observer = observer
