@@ -94,7 +94,7 @@ async def test_a_stream_that_breaks_is_resumed_after_the_last_event_that_was_see
     assert events_in(rest.text)[0][1].endswith(f":{int(last.rpartition(':')[2]) + 1}")
     assert rest.text == again.text
     assert state["status"] == "finished"
-    assert state["text"] == "one two"
+    assert state["segments"] == [{"text": "one two"}]
     assert over.status_code == 204
 
 
@@ -107,7 +107,7 @@ async def test_events_that_are_not_kept_any_more_are_replaced_by_a_gap_and_a_sna
     events = events_in(answer.text)
     assert [name for name, _, _ in events] == ["stream.gap", "snapshot", "run.finished"]
     assert events[0][1] == ""
-    assert events[1][2]["text"] == "".join(pieces)
+    assert events[1][2]["segments"] == [{"text": "".join(pieces)}]
 
 
 @pytest.mark.parametrize("where", ["model", "tool"])

@@ -294,4 +294,4 @@ async def test_text_that_a_second_attempt_replaces_is_followed_by_a_note() -> No
         state = (await http.get(f"/runs/{run_id}")).json()
     deltas = [chunk["choices"][0]["delta"].get("content", "") for chunk in chunks_in(streamed.text)[:-1]]
     assert "".join(itertools.chain(deltas)) == "half an \n\n*(The answer broke off. It begins again.)*\n\nAn answer."
-    assert state["text"] == "An answer."
+    assert state["segments"] == [{"text": "An answer."}]

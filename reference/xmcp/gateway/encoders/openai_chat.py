@@ -69,8 +69,10 @@ class ChunkEncoder:
             case "snapshot":
                 # In place of events that are not kept any more.
                 self._begin(event.run_id, data["model"], data["created"])
-                yield self._delta({"role": "assistant", "content": self._content(data)})
-                self._step = 0
+                segments = [one.get("text") or one.get("display") for one in data["segments"]]
+                yield self._delta({"role": "assistant", "content": _content(segments, self._profile)})
+                if segments:
+                    self._step = data["step"] if isinstance(segments[-1], str) else 0
             case "text.delta":
                 yield self._delta({"content": self._separated(data["step"], data["text"])})
             case "reasoning.delta" if self._profile != "none":
@@ -78,7 +80,7 @@ class ChunkEncoder:
             case "stream.reset" if self._profile != "xmcp":
                 yield self._delta({"content": _BEGINS_AGAIN})
             case "display" if self._profile != "xmcp":
-                yield self._delta({"content": self._separated(0, to_markdown(data["envelope"]))})
+                yield self._delta({"content": self._separated(0, _markdown(data["envelope"]))})
             case "run.finished":
                 yield self._delta({}, _FINISH.get(data["stop_reason"], "stop"))
                 if self._usage:
@@ -96,9 +98,6 @@ class ChunkEncoder:
             yield {**self._head, "choices": [], "xmcp": told, **self._no_usage_yet}
         elif self._profile == "openwebui" and (status := _status_line(event)) is not None:
             yield {**self._head, "choices": [], "event": {"type": "status", "data": status}, **self._no_usage_yet}
-
-    def _content(self, data: Mapping[str, Any]) -> str:
-        return _content(data["displays"], data["text"], self._profile)
 
     def _begin(self, run_id: str, model: str, created: int) -> None:
         self._head = {
@@ -135,10 +134,16 @@ def usage_of(usage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _content(displays: Sequence[Mapping[str, Any]], text: str, profile: Profile) -> str:
+def _content(segments: Sequence[str | Mapping[str, Any]], profile: Profile) -> str:
     """Return the message in one piece; displays are Markdown where the caller does not get them otherwise."""
-    shown = [] if profile == "xmcp" else [to_markdown(envelope) for envelope in displays]
-    return BETWEEN_STEPS.join(part for part in (*shown, text) if part)
+    shown = (
+        one if isinstance(one, str) else _markdown(one) for one in segments if isinstance(one, str) or profile != "xmcp"
+    )
+    return BETWEEN_STEPS.join(shown)
+
+
+def _markdown(envelope: Mapping[str, Any]) -> str:
+    return to_markdown(envelope).rstrip("\n")
 
 
 def _status_line(event: RunEvent) -> dict[str, Any] | None:
@@ -158,7 +163,7 @@ def _status_line(event: RunEvent) -> dict[str, Any] | None:
 
 def whole(run_id: str, state: RunState, profile: Profile) -> dict[str, Any]:
     """Return the completion of a finished run in one piece."""
-    content = _content(state.displays, state.text, profile)
+    content = _content(state.segments, profile)
     message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None, "annotations": []}
     finish = _FINISH.get(state.stop_reason or "", "stop")
     completion: dict[str, Any] = {

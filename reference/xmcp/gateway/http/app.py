@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import openai_routes, routes
+from xmcp.gateway.http import openai_routes, routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
 from xmcp.gateway.service import Gateway
@@ -41,6 +41,8 @@ def application(gateway: Gateway) -> Starlette:
             Route("/health", routes.health, methods=["GET"]),
             Route("/livez", routes.alive, methods=["GET"]),
             Route("/readyz", routes.ready, methods=["GET"]),
+            Route("/ui/ai-sdk", ui_routes.ai_sdk_chat, methods=["POST"]),
+            Route("/ui/ag-ui", ui_routes.ag_ui_run, methods=["POST"]),
             Route("/v1/chat/completions", openai_routes.completions, methods=["POST"]),
             Route("/v1/models", openai_routes.models, methods=["GET"]),
             Route("/v1/models/{model:path}", openai_routes.model, methods=["GET"]),

@@ -20,7 +20,6 @@ class RunState:
     Attributes:
         status: Whether the run goes on, or how it ended.
         answer: The final text, once the run is finished; `None` if it has none.
-        displays: Envelopes in the order in which they were shown.
         tools: What was called, by call id: `call_id`, `tool`, `server`, `status` (`running`, `ok`, `error`), `ms`,
             `cached`.
         usage: Of the whole run, once it is finished.
@@ -33,7 +32,6 @@ class RunState:
 
     status: Status = "running"
     answer: str | None = None
-    displays: list[dict[str, Any]] = field(default_factory=list)
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
     usage: dict[str, Any] | None = None
     stop_reason: str | None = None
@@ -41,12 +39,23 @@ class RunState:
     seq: int = 0
     model: str = ""
     created: int = 0
-    _texts: dict[int, list[str]] = field(default_factory=dict)
+    _shown: list[tuple[int, list[str] | dict[str, Any]]] = field(default_factory=list)
+    """What was shown, in its order, with its step: pieces of text, or an envelope."""
+
+    @property
+    def segments(self) -> list[str | dict[str, Any]]:
+        """What was shown, in its order: the text of a step, or an envelope."""
+        return ["".join(shown) if isinstance(shown, list) else shown for _, shown in self._shown]
 
     @property
     def text(self) -> str:
         """All text so far, of all steps."""
-        return BETWEEN_STEPS.join(text for parts in self._texts.values() if (text := "".join(parts)))
+        return BETWEEN_STEPS.join(one for one in self.segments if isinstance(one, str))
+
+    @property
+    def displays(self) -> list[dict[str, Any]]:
+        """The envelopes that were shown, in their order."""
+        return [shown for _, shown in self._shown if isinstance(shown, dict)]
 
     @property
     def tools_used(self) -> list[dict[str, Any]]:
@@ -61,9 +70,11 @@ class RunState:
             case "run.started":
                 self.model, self.created = data["model"], data["created"]
             case "text.delta":
-                self._texts.setdefault(data["step"], []).append(data["text"])
+                self._write(data["step"], data["text"])
             case "stream.reset":
-                self._texts.pop(data["step"], None)
+                self._shown = [
+                    (step, one) for step, one in self._shown if step != data["step"] or isinstance(one, dict)
+                ]
             case "tool.started":
                 call = {name: data[name] for name in ("call_id", "tool", "server") if name in data}
                 self.tools[data["call_id"]] = {**call, "status": "running"}
@@ -72,7 +83,7 @@ class RunState:
                 code = {"code": data["error"]["code"]} if "error" in data else {}
                 self.tools[data["call_id"]] = {**self.tools.get(data["call_id"], {}), **outcome, **code}
             case "display":
-                self.displays.append(data["envelope"])
+                self._shown.append((data["step"], data["envelope"]))
             case "run.finished":
                 self.status, self.answer = "finished", data["answer"]
                 self.usage, self.stop_reason = data["usage"], data["stop_reason"]
@@ -82,15 +93,22 @@ class RunState:
             case _:
                 pass
 
+    def _write(self, step: int, text: str) -> None:
+        last_step, last = self._shown[-1] if self._shown else (0, None)
+        if isinstance(last, list) and last_step == step:
+            last.append(text)
+        else:
+            self._shown.append((step, [text]))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the state as a JSON object: the data of a `snapshot`."""
+        """Return the state as a JSON object: the data of a `snapshot`. `step` is that of the last segment."""
         return {
             "model": self.model,
             "created": self.created,
             "status": self.status,
-            "text": self.text,
+            "step": self._shown[-1][0] if self._shown else 0,
+            "segments": [{"text": one} if isinstance(one, str) else {"display": one} for one in self.segments],
             "answer": self.answer,
-            "displays": self.displays,
             "tools_used": self.tools_used,
             "usage": self.usage,
             "stop_reason": self.stop_reason,
