@@ -62,8 +62,7 @@ def _of_parts(message: Any, place: str) -> Any:
     """Return a message of the AI SDK, which has parts; `None` if nothing was said in it."""
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
         raise BadRequest(f"{place} must be an object with a list of parts.", f"{place}.parts", "invalid_type")
-    parts = [found for part in message["parts"] if (found := _part(part)) is not None]
-    return _message(message.get("role"), parts)
+    return _message(message.get("role"), _parts(message["parts"], place))
 
 
 def _of_content(message: Any, place: str) -> Any:
@@ -74,7 +73,11 @@ def _of_content(message: Any, place: str) -> Any:
         return None
     content = message.get("content")
     listed = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-    return _message(message.get("role"), [found for part in listed if (found := _part(part)) is not None])
+    return _message(message.get("role"), _parts(listed, place))
+
+
+def _parts(parts: Sequence[Any], place: str) -> list[dict[str, Any]]:
+    return [found for part in parts if (found := _part(part, place)) is not None]
 
 
 def _message(role: Any, parts: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -84,7 +87,8 @@ def _message(role: Any, parts: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {"role": role, "content": text} if text else None
 
 
-def _part(part: Any) -> dict[str, Any] | None:
+def _part(part: Any, place: str) -> dict[str, Any] | None:
+    """Return what was said in a part; `None` if it is something that the page keeps beside, such as a call."""
     match part:
         case {"type": "text", "text": str(text)}:
             return {"type": "text", "text": text}
@@ -96,5 +100,7 @@ def _part(part: Any) -> dict[str, Any] | None:
             return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{value}"}}
         case {"type": "image", "source": {"type": "url", "value": str(url)}}:
             return {"type": "image_url", "image_url": {"url": url}}
+        case {"type": "image" | "audio" | "video" | "document" | "file" as kind}:
+            raise BadRequest(f"{place} has a part of the type {kind} that no model can be given.", place)
         case _:
             return None
