@@ -15,6 +15,7 @@ from support.gateways import Served, chunks_in, events_in, served, types_in, unt
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.gateway.http.routes import MAX_READERS
 from xmcp.providers import Completion
 
 SSE = {"accept": "text/event-stream"}
@@ -247,3 +248,23 @@ async def test_many_readers_of_one_run_get_the_same_events() -> None:
         texts = {answer.text for answer in await asyncio.gather(first, *others)}
     assert len(texts) == 1
     assert chunks_in(texts.pop())[-1]["answer"] == "x"
+
+
+async def test_a_run_has_a_bounded_number_of_readers() -> None:
+    go_on = asyncio.Event()
+
+    async def pause() -> None:
+        await go_on.wait()
+
+    async with served(ScriptedModel([pause, "end", Completion("x")])) as gateway, gateway.http() as http:
+        first = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers=SSE))
+        await until(lambda: gateway.gateway.runs.running)
+        (run,) = gateway.gateway.runs.running
+        readers = [run.read() for _ in range(MAX_READERS - run.readers)]
+        refused = await http.get(f"/runs/{run.id}/events")
+        readers[0].close()
+        let_in = asyncio.create_task(http.get(f"/runs/{run.id}/events"))
+        await until(lambda: run.readers == MAX_READERS)
+        go_on.set()
+        assert (await let_in).status_code == (await first).status_code == 200
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_readers")

@@ -84,7 +84,7 @@ async def begun(process: Process, http: httpx2.AsyncClient, path: str, **request
     return task
 
 
-async def test_a_chat_that_finishes_within_the_time_is_whole_and_new_ones_are_refused(
+async def test_chats_that_finish_within_the_time_are_whole_and_new_ones_are_refused_when_the_port_closes(
     tmp_path: Path, chat_server: ChatServer
 ) -> None:
     go_on = paced(chat_server)
@@ -94,15 +94,19 @@ async def test_a_chat_that_finishes_within_the_time_is_whole_and_new_ones_are_re
         process.process.send_signal(signal.SIGTERM)
         await asyncio.sleep(0.3)
         ready, alive = await http.get("/readyz"), await http.get("/livez")
-        refused = await http.post("/chat", json={"input": "another"})
+        late = asyncio.create_task(http.post("/chat", json={"input": "sent before the load balancer knows"}))
+        kept_alive = process.http()
+        await kept_alive.get("/livez")
         await asyncio.sleep(2.5)
+        refused = await kept_alive.post("/chat", json={"input": "another"})
         with pytest.raises(httpx2.ConnectError):
             await httpx2.AsyncClient(base_url=process.url).get("/livez")
         go_on.set()
-        answer = await streaming
+        answer, late_answer = await streaming, await late
         code = await process.ended()
     assert (ready.status_code, alive.status_code) == (503, 200)
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "shutting_down")
+    assert late_answer.json()["answer"] == "half an answer"
     *chunks, done = chunks_in(answer.text)
     assert done == "[DONE]"
     assert "".join(c["choices"][0]["delta"].get("content", "") for c in chunks) == "half an answer"

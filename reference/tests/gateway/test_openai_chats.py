@@ -212,6 +212,7 @@ async def test_a_failure_of_the_model_has_the_status_that_clients_expect(
         ({"temperature": 3}, "temperature", "invalid_value"),
         ({"temperature": "warm"}, "temperature", "invalid_type"),
         ({"max_tokens": 0}, "max_tokens", "invalid_value"),
+        ({"max_completion_tokens": 0}, "max_tokens", "invalid_value"),
         ({"stream": "yes"}, "stream", "invalid_type"),
         ({"n": 2}, "n", "unsupported_value"),
         ({"tools": [{"type": "function"}]}, "tools", "unsupported_parameter"),

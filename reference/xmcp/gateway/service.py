@@ -74,6 +74,8 @@ class Gateway:
             Keeping(own.keep_seconds, own.keep_bytes),
             observer or NoObserver(),
         )
+        self.stopping = False
+        """Whether the gateway is about to stop, and load balancers should send no more."""
         self._providers = providers
         self._refreshing: asyncio.Task[ToolChanges] | None = None
 

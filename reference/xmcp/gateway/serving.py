@@ -77,7 +77,7 @@ class GatewayServer(uvicorn.Server):
 
     async def _drain(self) -> None:
         listen = self._gateway.config.listen
-        self._gateway.runs.draining = True
+        self._gateway.stopping = True
         try:
             await asyncio.sleep(listen.load_balancer_seconds)
             for listener in self.servers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -73,7 +74,7 @@ def sampler(body: Mapping[str, Any], **others: Any) -> SamplerConfig | None:
     set_ = {
         "temperature": member(body, "temperature", float),
         "top_p": member(body, "top_p", float),
-        "max_tokens": member(body, "max_completion_tokens", int) or member(body, "max_tokens", int),
+        "max_tokens": member(body, "max_completion_tokens", int, member(body, "max_tokens", int)),
         "stop": stop,
         "seed": member(body, "seed", int),
         "reasoning_effort": member(body, "reasoning_effort", str),
@@ -152,8 +153,6 @@ def _part(part: Mapping[str, Any], place: str) -> TextPart | ImagePart | FilePar
 
 
 def _file(url: str, name: Any, place: str) -> FilePart:
-    from base64 import b64decode
-
     head, comma, data = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
         raise BadRequest(f"{place}.file.file_data must be a data: URL in base64.", place)

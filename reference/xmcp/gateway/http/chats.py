@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
 
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders.framing import Encoder
 from xmcp.gateway.http.bodies import json_object, read_body
@@ -45,9 +46,9 @@ class Asked:
     """A request for a chat: its body, as JSON and as it came."""
 
     def __init__(self, request: Request, raw: bytes, body: dict[str, Any]) -> None:
-        self.request = request
-        self.raw = raw
-        self.body = body
+        self._request = request
+        self._raw = raw
+        self._body = body
 
     @classmethod
     async def by(cls, request: Request) -> Asked:
@@ -60,16 +61,28 @@ class Asked:
         raw = await read_body(request, listen.max_body_bytes, listen.body_seconds)
         return cls(request, raw, await json_object(raw))
 
+    async def decoded(self, decode: Callable[..., T], *arguments: Any) -> T:
+        """Return `decode(body, *arguments)`.
+
+        Raises:
+            Refused: the body cannot be answered.
+        """
+        try:
+            return await in_worker_if_large(len(self._raw), decode, self._body, *arguments)
+        except BadRequest as error:
+            raise Refused(400, str(error), error.code, error.param) from None
+
     async def begin(self, chat: ChatRequest) -> Following:
         """Return the run for a chat: a new one, or the one that an equal request began before.
 
         Raises:
             Refused: there is no such model or tool, or no place for another run, or an `Idempotency-Key` is wrong.
         """
-        gateway, caller = gateway_of(self.request), caller_of(self.request)
+        gateway, caller = gateway_of(self._request), caller_of(self._request)
         _refuse_what_is_not_offered(gateway, chat)
         try:
-            mark = mark_of(self.request.headers, caller.key_name, chat.surface, self.raw)
+            marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
+            mark = await in_worker_if_large(len(self._raw), *marking)
             run, joined = await gateway.runs.start(chat, caller, mark)
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None
@@ -83,7 +96,7 @@ class Asked:
         except Draining:
             headers = {"retry-after": "1", "connection": "close"}
             raise Refused(503, "The gateway is stopping. Try again.", "shutting_down", headers=headers) from None
-        return Following(self.request, run, joined=joined)
+        return Following(self._request, run, joined=joined)
 
 
 class Following:
@@ -159,8 +172,3 @@ def _refuse_what_is_not_offered(gateway: Gateway, chat: ChatRequest) -> None:
         if unknown := next((name for name in tools if name not in offered), None):
             told = f"There is no tool {unknown[:128]!r}. GET /tools lists them."
             raise Refused(400, told, "unknown_tool", "tools")
-
-
-def bad_request(error: BadRequest) -> Refused:
-    """Return the answer to a body that cannot be answered."""
-    return Refused(400, str(error), error.code, error.param)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.types import Receive, Scope, Send
 
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.encoders.framing import PING, Encoder
+from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.reader import Reader
 from xmcp.gateway.runs.run import Run
 
@@ -71,6 +73,9 @@ class EventStream:
             reader.close()
             leaving.cancel()
 
+    def _encoded(self, events: Sequence[RunEvent]) -> bytes:
+        return b"".join(map(self._encoder.encode, events))
+
     async def _send_all(self, reader: Reader, send: Send, patience: asyncio.Timeout) -> None:
         loop = asyncio.get_running_loop()
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
@@ -81,7 +86,8 @@ class EventStream:
             if reader.closed and not events:
                 break
             patience.reschedule(loop.time() + self._send_timeout)
-            body = b"".join(map(self._encoder.encode, events)) if events else PING
+            size = sum(event.size for event in events)
+            body = await in_worker_if_large(size, self._encoded, events) if events else PING
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         if self._run.ended and not reader.dropped:

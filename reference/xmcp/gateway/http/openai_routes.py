@@ -10,19 +10,15 @@ from starlette.types import ASGIApp
 
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import openai_chat as decoding
-from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders import openai_chat as encoding
-from xmcp.gateway.http.chats import Asked, bad_request, caller_of, gateway_of
+from xmcp.gateway.http.chats import Asked, caller_of, gateway_of
 from xmcp.gateway.http.refusals import Refused, json_response
 
 
 async def completions(request: Request) -> ASGIApp:
     """`POST /v1/chat/completions`."""
     asked = await Asked.by(request)
-    try:
-        wanted = decoding.decode(asked.body, request.headers.get("x-openwebui-chat-id"))
-    except BadRequest as error:
-        raise bad_request(error) from None
+    wanted = await asked.decoded(decoding.decode, request.headers.get("x-openwebui-chat-id"))
     following = await asked.begin(wanted.request)
     profile = caller_of(request).profile
     if wanted.stream:

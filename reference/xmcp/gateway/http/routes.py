@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,21 +14,20 @@ from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import message_to_json
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import native as decoding
-from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders import native as encoding
-from xmcp.gateway.http.chats import Asked, Following, bad_request, caller_of, gateway_of
+from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.events import place_of
 from xmcp.gateway.runs.run import Run
+
+MAX_READERS: Final = 64
+"""Maximum number of readers of one run, those that resume it included."""
 
 
 async def chat(request: Request) -> ASGIApp:
     """`POST /chat`: the answer in one piece, or its events if the caller accepts `text/event-stream`."""
     asked = await Asked.by(request)
-    try:
-        wanted = decoding.decode(asked.body, gateway_of(request).default_model)
-    except BadRequest as error:
-        raise bad_request(error) from None
+    wanted = await asked.decoded(decoding.decode, gateway_of(request).default_model)
     following = await asked.begin(wanted.request)
     if "text/event-stream" in request.headers.get("accept", ""):
         return await following.stream(encoding.NativeEncoder())
@@ -61,6 +60,8 @@ async def run_events(request: Request) -> ASGIApp:
     if run.ended and after == run.state.seq:
         # By the standard of server-sent events, a browser then stops asking.
         return Response(status_code=204)
+    if run.readers >= MAX_READERS:
+        raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
     return await Following(request, run, after=after).stream(encoding.NativeEncoder())
 
 
@@ -97,7 +98,7 @@ async def health(request: Request) -> Response:
     status = "ok" if all(server["connected"] for server in servers) else "degraded"
     runs = {"running": gateway.runs.places.running, "waiting": gateway.runs.places.waiting}
     value = {
-        "status": "draining" if gateway.runs.draining else status,
+        "status": "draining" if gateway.stopping else status,
         "uptime_seconds": round(time.time() - request.app.state.started, 1),
         "runs": runs,
         "servers": servers,
@@ -113,7 +114,7 @@ async def alive(_: Request) -> Response:
 
 async def ready(request: Request) -> Response:
     """`GET /readyz`: 200 while new chats are taken, 503 when the gateway is stopping."""
-    if gateway_of(request).runs.draining:
+    if gateway_of(request).stopping:
         return json_response({"status": "draining"}, 503)
     return json_response({"status": "ok"})
 

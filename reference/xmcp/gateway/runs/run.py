@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import ProviderError, QuotaExceeded
-from xmcp.chat.events import Done
+from xmcp.chat.events import ChatChunk
 from xmcp.chat.json_values import encode_json
 from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 from xmcp.client.chat_stream import ChatStream
@@ -22,7 +22,7 @@ from xmcp.gateway.runs.reader import Reader
 from xmcp.gateway.runs.record import RunRecord
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.ring import EventRing
-from xmcp.gateway.runs.translation import Draft, Translation, error_data
+from xmcp.gateway.runs.translation import Draft, Translation, error_data, large_values
 from xmcp.wire import ErrorInfo
 
 CLEANUP_SECONDS: Final = 5.0
@@ -129,6 +129,11 @@ class Run(RunRecord):
         return reader
 
     @property
+    def readers(self) -> int:
+        """How many read it at the moment."""
+        return len(self._readers)
+
+    @property
     def is_alone(self) -> bool:
         """Whether nobody reads it."""
         return not self._readers
@@ -164,7 +169,8 @@ class Run(RunRecord):
         translation = Translation()
         last: Draft = ("run.error", error_data(client_made_errors.chat_crashed("Exception")))
         try:
-            self._publish("run.started", {"run_id": self.id, "model": self.request.model, "created": int(self.created)})
+            about = {"run_id": self.id, "model": self.request.model, "created": int(self.created)}
+            self._publish("run.started", about, encode_json(about))
             last = await self._follow(translation)
         except asyncio.CancelledError:
             last = _cancelled(self._ended_by or "drain")
@@ -189,16 +195,13 @@ class Run(RunRecord):
         try:
             async with limit, aclosing(stream) as chunks:
                 async for chunk in chunks:
-                    if isinstance(chunk, Done):
-                        size = rough_size_of([envelope.to_dict() for envelope in chunk.result["displays"]])
-                        drafts = await in_worker_if_large(size, list, translation.events_of(chunk))
-                    else:
-                        drafts = list(translation.events_of(chunk))
-                    for kind, data in drafts:
+                    size = rough_size_of(large_values(chunk))
+                    for kind, data, json in await in_worker_if_large(size, _written, translation, chunk):
                         if kind in LAST:
                             last = kind, data
                         else:
-                            await self._publish_in_turn(kind, data)
+                            self._publish(kind, data, json)
+                            await self._give_readers_a_turn()
                     limit.reschedule(min(deadline, self._loop.time() + self._limits.idle))
         except TimeoutError:
             if not limit.expired():
@@ -207,21 +210,20 @@ class Run(RunRecord):
         finally:
             self.history = stream.history
             for usage in stream.unreported():
-                for kind, data in translation.events_of(usage):
-                    self._publish(kind, data)
+                for event in _written(translation, usage):
+                    self._publish(*event)
         return last or ("run.error", translation.failure or error_data(client_made_errors.chat_crashed("no end")))
 
-    async def _publish_in_turn(self, kind: EventType, data: Mapping[str, Any]) -> None:
-        self._publish(kind, data)
+    async def _give_readers_a_turn(self) -> None:
         if self._unread > YIELD_BYTES:
             self._unread = 0
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
-    def _publish(self, kind: EventType, data: Mapping[str, Any]) -> None:
+    def _publish(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> None:
         if self.ended:
             return
-        event = RunEvent(self.id, self.attempt, self._ring.newest + 1, kind, data, encode_json(data))
+        event = RunEvent(self.id, self.attempt, self._ring.newest + 1, kind, data, json)
         self._unread += event.size
         self._published_bytes += event.size
         self._ring.append(event)
@@ -239,7 +241,8 @@ class Run(RunRecord):
         if self.ended:
             return
         self.latency_ms = round((time.perf_counter() - self._started_at) * 1000, 1)
-        self._publish(kind, {**data, "latency_ms": self.latency_ms})
+        data = {**data, "latency_ms": self.latency_ms}
+        self._publish(kind, data, encode_json(data))
         if self._left_alone is not None:
             self._left_alone.cancel()
         self._tell("ended", self)
@@ -250,6 +253,10 @@ class Run(RunRecord):
             getattr(self._observer, method)(*arguments)
         except Exception:
             _log.exception("the observer of runs failed in %s", method)
+
+
+def _written(translation: Translation, chunk: ChatChunk) -> list[tuple[EventType, dict[str, Any], bytes]]:
+    return [(kind, data, encode_json(data)) for kind, data in translation.events_of(chunk)]
 
 
 def error_of(error: Exception) -> ErrorInfo:

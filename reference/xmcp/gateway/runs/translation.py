@@ -24,6 +24,7 @@ from xmcp.chat.events import (
     ToolStarted,
     ToolWarning,
 )
+from xmcp.chat.json_values import as_json, object_as_json
 from xmcp.gateway.runs.events import EventType
 from xmcp.wire import ErrorInfo
 
@@ -114,15 +115,25 @@ class Translation:
             yield "stream.reset", {"step": chunk.turn}
 
     def _done(self, chunk: Done) -> Iterator[Draft]:
-        result = chunk.to_json(history=False)["result"]
-        if result["answer"] and not self._wrote:
+        result = chunk.result
+        answer = as_json(result["answer"])
+        if answer and not self._wrote:
             # An answer that was not streamed, such as a question of the client's own tool.
-            yield "text.delta", {"step": max(self._step, 1), "text": result["answer"]}
+            yield "text.delta", {"step": max(self._step, 1), "text": answer}
         yield from self._end_step()
-        yield (
-            "run.finished",
-            {"stop_reason": result["stop_reason"], "answer": result["answer"], "usage": result["usage"]},
-        )
+        usage = object_as_json(result["usage"])
+        yield "run.finished", {"stop_reason": result["stop_reason"], "answer": answer, "usage": usage}
+
+
+def large_values(chunk: ChatChunk) -> list[Any]:
+    """Return the values of an event of a chat that can be large and take long to write; a text is not one of them."""
+    match chunk:
+        case ToolDisplay(envelope=envelope):
+            return [envelope.to_dict()]
+        case ToolRequested(arguments=arguments):
+            return [arguments]
+        case _:
+            return []
 
 
 def error_data(error: ErrorInfo, ui_message: str = "") -> dict[str, Any]:
