@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from xmcp.gateway.config_file import config_of
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
+from xmcp.server.transports.http_server import listen
 
 
 class Shop:
@@ -98,8 +98,7 @@ async def served(
     gateway = Gateway(ai, [Offered("assistant")], settings, {"FRONT_END_KEY": "xmcp_front"}, observer)
     up = asyncio.Event()
     server = GatewayServer(gateway, up.set, log_level="critical")
-    listener = socket.create_server(("127.0.0.1", 0))
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     task = asyncio.create_task(server.serve([listener]))
     try:
