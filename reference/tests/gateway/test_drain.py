@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from support.gateways import chunks_in, types_in
+from support.gateways import chunks_in, types_in, until
 from support.scripted_model import ChatServer, Reply
 
 ASK: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "go"}]}
@@ -164,3 +164,16 @@ async def test_a_gateway_without_chats_ends_at_once(tmp_path: Path, chat_server:
             assert await process.process.wait() == 0
         assert process.process.stderr is not None
         assert await process.process.stderr.read() == b""
+
+
+async def test_a_signal_while_tool_servers_are_waited_for_ends_at_once_and_without_a_traceback(tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    program = f"import pathlib, time; pathlib.Path({str(began)!r}).touch(); time.sleep(60)"
+    words = ["gateway", "--provider", "demo", "--port", "0", "--server", f'{sys.executable} -c "{program}"']
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "xmcp", *words, stderr=asyncio.subprocess.PIPE)
+    await until(began.exists)
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(10):
+        _, err = await process.communicate()
+    assert process.returncode == 0
+    assert err == b""

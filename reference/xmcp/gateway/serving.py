@@ -57,6 +57,7 @@ class GatewayServer(uvicorn.Server):
         self._ready = ready
         self._app: Starlette = application(gateway)
         self._draining: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         fixed = {"lifespan": "on", "ws": "none", "timeout_graceful_shutdown": _FLUSH_SECONDS}
         super().__init__(
@@ -64,11 +65,13 @@ class GatewayServer(uvicorn.Server):
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Begin to drain; at the second signal, end at once."""
-        if self._loop is None or self._draining is not None:
-            self.should_exit = self.force_exit = True
+        """Begin to drain; at the second signal, or while the gateway starts, end at once."""
+        if self.started and self._draining is None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self.drain)
             return
-        self._loop.call_soon_threadsafe(self.drain)
+        self.should_exit = self.force_exit = True
+        if self._starting is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._starting.cancel)
 
     def drain(self) -> None:
         """Begin to drain, unless that has begun: new chats are refused, runs may finish, then the server ends."""
@@ -93,7 +96,14 @@ class GatewayServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         self._app.state.abort = self._abort
         self.config.http_protocol_class = with_head_timeout(self.config.http_protocol_class)
-        await super().startup(sockets)
+        # In a task of its own: a signal need not wait for tool servers that do not answer.
+        self._starting = asyncio.create_task(super().startup(sockets), name="xmcp gateway start")
+        await asyncio.wait({self._starting})
+        if self._starting.cancelled():
+            # The process ends, and the lifespan that is cancelled with it is no failure that a log should tell of.
+            logging.getLogger("uvicorn.error").addFilter(lambda _: False)
+        else:
+            self._starting.result()
         if self.started:
             self._ready()
 
