@@ -99,6 +99,27 @@ async def test_a_body_in_pieces_without_a_length_is_bounded_too() -> None:
     assert answer.status_code == 413
 
 
+async def test_a_body_without_an_end_is_refused_long_before_its_time_is_over() -> None:
+    async with served(ScriptedModel("hi"), {"listen": {"max_body_bytes": 10_240}}) as gateway:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(gateway.url.rpartition(":")[2]))
+        head = "POST /chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked"
+        writer.write(f"{head}\r\n\r\n".encode())
+
+        async def send_for_ever() -> None:
+            while True:
+                writer.write(b"2710\r\n" + b"x" * 10_000 + b"\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.001)
+
+        sending = asyncio.create_task(send_for_ever())
+        async with asyncio.timeout(10):
+            line = await reader.readline()
+        sending.cancel()
+        await asyncio.wait({sending})
+        writer.close()
+    assert b" 413 " in line
+
+
 async def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
     async def pieces() -> Any:
         yield b"{"

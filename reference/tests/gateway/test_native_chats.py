@@ -132,6 +132,8 @@ async def test_a_cancelled_run_stops_its_model_and_tools_and_ends_with_run_cance
         again = await http.post(f"/runs/{run.id}/cancel")
     assert state.json()["status"] == "cancelled"
     assert types_in(answer.text)[-1] == "run.cancelled"
+    # What the model had written is counted, also where it was cut off.
+    assert types_in(answer.text).count("usage") == 1
     assert again.status_code == 200
     assert len(model.requests) == 1
 
