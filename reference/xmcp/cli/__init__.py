@@ -32,6 +32,9 @@ COMMANDS: dict[str, LazyCommand] = {
         "xmcp.cli.replay", "Make the call again with which a server broke a sentence, and see the answer."
     ),
     "serve": LazyCommand("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
+    "gateway": LazyCommand(
+        "xmcp.cli.gateway", "Serve a model with your tools to front ends, as OpenAI's API and others."
+    ),
     "audit": LazyCommand("xmcp.cli.audit", "Read what a gateway has recorded: runs, calls, costs, what models read."),
     "bindings": LazyCommand("xmcp.cli.type_bindings", "Write the generated types for your language."),
     "demo": LazyCommand("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),

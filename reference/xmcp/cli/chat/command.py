@@ -154,7 +154,6 @@ def _servers(words: tuple[str, ...], config: Path | None, access: Access) -> Ser
         click.UsageError: there is none, or the file cannot be understood.
     """
     from xmcp.cli.chat.server_files import BadServerFile, read_server_file
-    from xmcp.client import ServerTarget
 
     if config is None:
         if not words:
@@ -162,7 +161,7 @@ def _servers(words: tuple[str, ...], config: Path | None, access: Access) -> Ser
                 "Name a server: a URL, a command in quotes, a file, or --config FILE. "
                 "`xmcp chat --provider demo` has one of its own."
             )
-        return [_target(peer, ServerTarget) for peer in access.of(servers_named(words))]
+        return [target_of(peer) for peer in access.of(servers_named(words))]
     if words:
         raise click.UsageError("Name servers either in --config or on the command line; a file can have them all.")
     if access != Access(environment=CommandEnvironment(log=access.environment.log)):
@@ -177,11 +176,14 @@ def _servers(words: tuple[str, ...], config: Path | None, access: Access) -> Ser
     return found.servers
 
 
-def _target(peer: Peer, make: type[ServerTarget]) -> ServerTarget:
+def target_of(peer: Peer) -> ServerTarget:
+    """Return a server of a command line as the client takes it."""
+    from xmcp.client import ServerTarget
+
     if isinstance(peer, HttpPeer):
-        return make(peer.url, headers=dict(peer.headers) or None)
+        return ServerTarget(peer.url, headers=dict(peer.headers) or None)
     if isinstance(peer, StdioPeer):
-        return make(list(peer.command), env=dict(peer.environment.env) or None, cwd=peer.environment.cwd)
+        return ServerTarget(list(peer.command), env=dict(peer.environment.env) or None, cwd=peer.environment.cwd)
     raise TypeError(f"{peer!r} is not a server of a command line")
 
 

@@ -1,0 +1,270 @@
+"""Clients that leave, come back, repeat a request, or take nothing of what is sent to them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import openai
+import pytest
+from support.clock import never
+from support.gateways import Served, chunks_in, events_in, served, types_in, until
+from support.scripted_model import ScriptedModel, asks
+
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.gateway.http.routes import MAX_READERS
+from xmcp.providers import Completion
+
+SSE = {"accept": "text/event-stream"}
+SOON = {"runs": {"client_gone_seconds": 0.2}}
+ASK: dict[str, Any] = {"model": "assistant", "messages": [{"role": "user", "content": "go"}]}
+
+
+async def run_that_began(gateway: Served) -> Any:
+    """Return the run, once a tool waits in it."""
+    async with asyncio.timeout(10):
+        await gateway.shop.began.wait()
+    (run,) = gateway.gateway.runs.running
+    return run
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_that_is_gone_has_its_run_cancelled_with_its_tool_after_the_grace(stream: bool) -> None:
+    model = ScriptedModel(asks("wait"))
+    async with served(model, SOON) as gateway:
+        async with gateway.http() as http:
+            asking = asyncio.create_task(http.post("/v1/chat/completions", json={**ASK, "stream": stream}))
+            run = await run_that_began(gateway)
+            asking.cancel()
+            await asyncio.wait({asking})
+        async with asyncio.timeout(10):
+            await gateway.shop.stopped.wait()
+            await run.over()
+    assert run.state.status == "cancelled"
+    assert len(model.requests) == 1
+
+
+async def test_a_client_that_is_gone_stops_the_model() -> None:
+    left = asyncio.Event()
+
+    async def hang() -> None:
+        try:
+            await never()
+        finally:
+            left.set()
+
+    async with served(ScriptedModel(["a", hang]), SOON) as gateway:
+        async with gateway.http() as http, http.stream("POST", "/chat", json={"input": "x"}, headers=SSE) as answer:
+            async for _ in answer.aiter_text():
+                break
+        async with asyncio.timeout(10):
+            await left.wait()
+
+
+async def test_a_client_that_comes_back_within_the_grace_keeps_its_run() -> None:
+    go_on = asyncio.Event()
+
+    async def pause() -> None:
+        await go_on.wait()
+
+    model = ScriptedModel(["one ", pause, "two", Completion("one two")])
+    async with served(model, {"runs": {"client_gone_seconds": 0.5}}) as gateway, gateway.http() as http:
+        async with http.stream("POST", "/chat", json={"input": "x"}, headers=SSE) as answer:
+            run_id = answer.headers["xmcp-run-id"]
+        back = asyncio.create_task(http.get(f"/runs/{run_id}/events"))
+        await asyncio.sleep(1.0)
+        go_on.set()
+        assert types_in((await back).text)[-1] == "run.finished"
+
+
+async def test_a_repetition_that_says_so_joins_the_run_and_calls_no_tool_again() -> None:
+    """As openai-python does after a time-out: the same body, without an Idempotency-Key, with a count."""
+    model = ScriptedModel(asks("wait"), "never asked")
+    async with served(model) as gateway:
+        hurried = gateway.openai(timeout=1.0, max_retries=1)
+        with pytest.raises(openai.APITimeoutError):
+            await hurried.chat.completions.create(**ASK)
+        assert gateway.shop.calls == ["wait"]
+        (run,) = gateway.gateway.runs.running
+        run.cancel("caller")
+    assert len(model.requests) == 1
+
+
+async def test_a_repetition_gets_the_answer_of_the_run_that_it_joins() -> None:
+    go_on = asyncio.Event()
+
+    async def pause() -> None:
+        await go_on.wait()
+
+    model = ScriptedModel(["It is ", pause, "done.", Completion("It is done.")])
+    retry = {"x-stainless-retry-count": "1"}
+    async with served(model) as gateway, gateway.http() as http:
+        first = asyncio.create_task(http.post("/v1/chat/completions", json=ASK))
+        await model.asked.wait()
+        second = asyncio.create_task(http.post("/v1/chat/completions", json=ASK, headers=retry))
+        await asyncio.sleep(0.1)
+        go_on.set()
+        one, other = await first, await second
+        later = await http.post("/v1/chat/completions", json=ASK, headers=retry)
+    assert len(model.requests) == 1
+    assert one.json() == other.json() == later.json()
+    assert "xmcp-replayed" not in one.headers
+    assert other.headers["xmcp-replayed"] == later.headers["xmcp-replayed"] == "true"
+
+
+async def test_an_equal_request_that_is_no_repetition_has_a_run_of_its_own() -> None:
+    async with served(ScriptedModel("one", "two")) as gateway, gateway.http() as http:
+        texts = [
+            (await http.post("/v1/chat/completions", json=ASK)).json()["choices"][0]["message"]["content"]
+            for _ in range(2)
+        ]
+    assert texts == ["one", "two"]
+
+
+async def test_an_equal_request_joins_a_run_whose_client_has_left() -> None:
+    """As the AI SDK repeats: without any mark."""
+    model = ScriptedModel(asks("wait"), "never asked")
+    async with served(model) as gateway, gateway.http() as http:
+        first = asyncio.create_task(http.post("/v1/chat/completions", json=ASK))
+        run = await run_that_began(gateway)
+        first.cancel()
+        await asyncio.wait({first})
+        await until(lambda: run.is_alone)
+        second = asyncio.create_task(http.post("/v1/chat/completions", json={**ASK}))
+        await until(lambda: not run.is_alone)
+        run.cancel("caller")
+        assert (await second).status_code == 499
+    assert len(model.requests) == 1
+
+
+async def test_an_idempotency_key_runs_once_and_refuses_another_body() -> None:
+    key = {"idempotency-key": "order-7"}
+    model = ScriptedModel("one", "two")
+    async with served(model) as gateway, gateway.http() as http:
+        first = await http.post("/chat", json={"input": "a"}, headers=key)
+        again = await http.post("/chat", json={"input": "a"}, headers=key)
+        streamed = await http.post("/chat", json={"input": "a"}, headers={**key, **SSE})
+        other = await http.post("/chat", json={"input": "b"}, headers=key)
+        empty = await http.post("/chat", json={"input": "b"}, headers={"idempotency-key": "k" * 256})
+    assert first.json()["run_id"] == again.json()["run_id"]
+    assert events_in(streamed.text)[-1][2]["answer"] == "one"
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_key_reused")
+    assert (empty.status_code, empty.json()["error"]["code"]) == (400, "invalid_idempotency_key")
+    assert len(model.requests) == 1
+
+
+async def test_a_failure_before_any_tool_is_tried_again_and_one_after_a_tool_is_not() -> None:
+    refused = ProviderError("busy", category=ErrorCategory.RATE_LIMIT, provider="p")
+    async with served(ScriptedModel(refused, "now")) as gateway:
+        completion = await gateway.openai(max_retries=1).chat.completions.create(**ASK)
+    assert completion.choices[0].message.content == "now"
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 2})), refused, then="not again")
+    async with served(model) as gateway:
+        with pytest.raises(openai.RateLimitError):
+            await gateway.openai(max_retries=2).chat.completions.create(**ASK)
+        async with gateway.http() as http:
+            again = await http.post("/v1/chat/completions", json=ASK, headers={"x-stainless-retry-count": "1"})
+    assert gateway.shop.calls == ["add"]
+    assert again.status_code == 429
+    assert again.headers["x-should-retry"] == "false"
+
+
+@asynccontextmanager
+async def stuck_reader(gateway: Served) -> AsyncIterator[socket.socket]:
+    """A client with small buffers that asks for a stream and reads nothing of it."""
+    loop = asyncio.get_running_loop()
+    body = b'{"input": "much"}'
+    lines = [
+        "POST /chat HTTP/1.1",
+        "host: 127.0.0.1",
+        "accept: text/event-stream",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+    ]
+    with socket.socket() as stuck:
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        stuck.setblocking(False)
+        await loop.sock_connect(stuck, ("127.0.0.1", int(gateway.url.rpartition(":")[2])))
+        await loop.sock_sendall(stuck, "\r\n".join([*lines, "", ""]).encode() + body)
+        yield stuck
+
+
+async def test_a_reader_that_takes_nothing_is_dropped_and_the_run_goes_on() -> None:
+    piece = "x" * 65_536
+
+    async def pause() -> None:
+        await asyncio.sleep(0.005)
+
+    pieces = [one for _ in range(160) for one in (piece, pause)]
+    model = ScriptedModel([*pieces, Completion(piece * 160)])
+    async with served(model) as gateway, stuck_reader(gateway) as stuck:
+        await model.asked.wait()
+        (run,) = gateway.gateway.runs.running
+        await until(lambda: not gateway.server.server_state.connections)
+        assert not run.ended
+        await run.over()
+        assert run.state.status == "finished"
+        assert len(run.state.text) == 160 * 65_536
+        # What had been sent can still be read; it does not end as a whole response does.
+        received = b""
+        while data := await asyncio.get_running_loop().sock_recv(stuck, 1_000_000):
+            received += data
+        assert received.startswith(b"HTTP/1.1 200")
+        assert not received.endswith(b"0\r\n\r\n")
+
+
+async def test_a_reader_that_takes_nothing_is_dropped_after_a_time_also_if_little_waits() -> None:
+    async def pause() -> None:
+        await asyncio.sleep(1.5)
+
+    large = "x" * 8_000_000
+    model = ScriptedModel([large, pause, "end", Completion(large + "end")])
+    async with served(model, {"listen": {"send_seconds": 0.2, "ping_seconds": 0.1}}) as gateway, stuck_reader(gateway):
+        await model.asked.wait()
+        (run,) = gateway.gateway.runs.running
+        await until(lambda: not gateway.server.server_state.connections)
+        assert not run.ended
+        await run.over()
+        assert run.state.status == "finished"
+
+
+async def test_many_readers_of_one_run_get_the_same_events() -> None:
+    go_on = asyncio.Event()
+
+    async def pause() -> None:
+        await go_on.wait()
+
+    model = ScriptedModel([*(f"{n} " for n in range(500)), pause, "end", Completion("x")])
+    async with served(model) as gateway, gateway.http() as http:
+        first = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers=SSE))
+        await model.asked.wait()
+        (run,) = gateway.gateway.runs.running
+        others = [asyncio.create_task(http.get(f"/runs/{run.id}/events")) for _ in range(20)]
+        await asyncio.sleep(0.2)
+        go_on.set()
+        texts = {answer.text for answer in await asyncio.gather(first, *others)}
+    assert len(texts) == 1
+    assert chunks_in(texts.pop())[-1]["answer"] == "x"
+
+
+async def test_a_run_has_a_bounded_number_of_readers() -> None:
+    go_on = asyncio.Event()
+
+    async def pause() -> None:
+        await go_on.wait()
+
+    async with served(ScriptedModel([pause, "end", Completion("x")])) as gateway, gateway.http() as http:
+        first = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers=SSE))
+        await until(lambda: gateway.gateway.runs.running)
+        (run,) = gateway.gateway.runs.running
+        readers = [run.read() for _ in range(MAX_READERS - run.readers)]
+        refused = await http.get(f"/runs/{run.id}/events")
+        readers[0].close()
+        let_in = asyncio.create_task(http.get(f"/runs/{run.id}/events"))
+        await until(lambda: run.readers == MAX_READERS)
+        go_on.set()
+        assert (await let_in).status_code == (await first).status_code == 200
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_readers")

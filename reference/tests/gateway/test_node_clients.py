@@ -1,0 +1,115 @@
+"""Clients in JavaScript chat with the gateway, with tools inside: openai, the AI SDK and its `useChat`, AG-UI."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.gateways import Served, served
+from support.scripted_model import ScriptedModel, asks
+
+from tools.node_packages import NODE_FOLDER, Packages
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.usage import Usage
+from xmcp.providers import Completion
+from xmcp.providers.base import Reasoning
+
+NPM = Path(__file__).parent / "npm"
+ANSWER = "It is 5."
+BROKEN = ProviderError("gone", category=ErrorCategory.CONTENT, provider="p", began=True)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def packages() -> None:
+    Packages(NPM, "Clients of the gateway in JavaScript are driven in Node.").install()
+
+
+async def told(client: str, gateway: Served) -> Any:
+    """Return what a client made of a chat."""
+    program = [str(NODE_FOLDER / "node"), str(NPM / "clients.mjs"), client, gateway.url]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*program, stdout=pipe, stderr=pipe)
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, err.decode()
+    return json.loads(out)
+
+
+def with_tools() -> ScriptedModel:
+    """A model that thinks, calls two tools of which one fails, shows a display, and answers."""
+    calls = asks(("add", {"a": 2, "b": 3}), "fail", ("sales", {"region": "EMEA", "show_user": True}), text="I look.")
+    usage = Usage(input_tokens=10, output_tokens=5)
+    return ScriptedModel(
+        [Reasoning("hm"), "I look.", Completion("I look.", calls.tool_calls, calls.finish_reason, usage=usage)],
+        Completion(ANSWER, usage=usage),
+    )
+
+
+@pytest.mark.parametrize("profile", ["none", "xmcp", "openwebui"])
+async def test_openais_client_reads_every_profile(profile: str) -> None:
+    async with served(with_tools(), {"openai": {"events": profile}}, display="continue") as gateway:
+        made = await told("openai", gateway)
+    assert made["text"] == made["whole"]
+    assert made["text"].startswith("I look.\n\n")
+    assert made["text"].endswith(ANSWER)
+    assert made["finish"] == "stop"
+
+
+@pytest.mark.parametrize("profile", ["none", "xmcp", "openwebui"])
+async def test_the_ai_sdk_runs_no_tool_again_and_sees_the_usage(profile: str) -> None:
+    async with served(with_tools(), {"openai": {"events": profile}}, display="continue") as gateway:
+        made = await told("aiSdkStream", gateway)
+    assert made["text"].endswith(ANSWER)
+    assert not any("tool" in kind for kind in made["types"])
+    assert made["usage"] == 30
+    assert made["error"] is None
+    async with served(with_tools(), {"openai": {"events": profile}}, display="continue") as gateway:
+        made = await told("aiSdkWhole", gateway)
+    assert made["text"].endswith(ANSWER)
+    assert (made["finish"], made["calls"]) == ("stop", 0)
+
+
+@pytest.mark.parametrize("client", ["openai", "aiSdkStream", "useChat", "agUi"])
+async def test_an_answer_that_breaks_off_is_an_error_in_every_client(client: str) -> None:
+    async with served(ScriptedModel(["half an ", BROKEN])) as gateway:
+        made = await told(client, gateway)
+    assert "refused because of what it contains" in made["error"]
+
+
+async def test_use_chat_has_text_reasoning_tools_and_displays_as_parts() -> None:
+    async with served(with_tools(), display="continue") as gateway:
+        made = await told("useChat", gateway)
+    assert made["error"] is None
+    kinds = [part["type"] for part in made["parts"]]
+    assert [kind for kind in kinds if kind != "step-start"] == [
+        "reasoning",
+        "text",
+        "dynamic-tool",
+        "dynamic-tool",
+        "dynamic-tool",
+        "data-xmcp-display",
+        "text",
+    ]
+    tools = {part["toolName"]: part for part in made["parts"] if part["type"] == "dynamic-tool"}
+    assert (tools["add"]["state"], tools["add"]["output"]) == ("output-available", "5")
+    assert tools["fail"]["state"] == "output-error"
+    display = next(part for part in made["parts"] if part["type"] == "data-xmcp-display")
+    assert display["data"]["envelope"]["type"] == "table"
+    assert made["metadata"]["usage"]["llm_calls"] == 2
+    assert made["metadata"]["model"] == "assistant"
+
+
+async def test_an_ag_ui_client_verifies_the_events_and_keeps_messages_and_activities() -> None:
+    async with served(with_tools(), display="continue") as gateway:
+        made = await told("agUi", gateway)
+    assert made["error"] is None
+    assert made["types"][0] == "RUN_STARTED"
+    assert made["types"][-1] == "RUN_FINISHED"
+    assert "TOOL_CALL_RESULT" in made["types"]
+    activities = [message for message in made["messages"] if message["role"] == "activity"]
+    assert [one["activityType"] for one in activities] == ["xmcp.display"]
+    assert made["messages"][-1]["content"] == ANSWER

@@ -1,0 +1,163 @@
+"""Runs: their observer, the ring of their events, what is kept of them, and that nothing keeps one from its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.gateways import events_in, served, until
+from support.scripted_model import ScriptedModel, asks
+
+from xmcp.gateway.runs import run as running
+from xmcp.gateway.runs.events import ENVELOPE_BYTES, RunEvent, new_run_id, place_of
+from xmcp.gateway.runs.record import RunRecord
+from xmcp.gateway.runs.ring import EventRing
+
+SSE = {"accept": "text/event-stream"}
+
+
+class Notes:
+    """An observer that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def accepted(self, run: RunRecord) -> None:
+        """Keep it."""
+        self.told.append(("accepted", run.request.surface, run.caller.key_name, run.state.seq))
+
+    def event(self, run: RunRecord, event: RunEvent) -> None:
+        """Keep it."""
+        self.told.append((event.type, run.state.seq))
+
+    def ended(self, run: RunRecord) -> None:
+        """Keep it."""
+        self.told.append(("ended", run.state.status, len(run.history), run.latency_ms is not None))
+
+
+class Broken:
+    """An observer that fails each time."""
+
+    def accepted(self, run: RunRecord) -> None:
+        """Fail."""
+        raise RuntimeError("accepted")
+
+    def event(self, run: RunRecord, event: RunEvent) -> None:
+        """Fail."""
+        raise RuntimeError("event")
+
+    def ended(self, run: RunRecord) -> None:
+        """Fail."""
+        raise RuntimeError("ended")
+
+
+async def test_an_observer_is_told_of_every_event_between_the_beginning_and_the_end() -> None:
+    notes = Notes()
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 2})), "3")
+    async with served(model, observer=notes) as gateway, gateway.http() as http:
+        answer = await http.post("/chat", json={"input": "1+2"}, headers=SSE)
+    events = events_in(answer.text)
+    assert notes.told[0] == ("accepted", "chat", "local", 0)
+    assert notes.told[1:-1] == [(name, seq) for seq, (name, _, _) in enumerate(events, start=1)]
+    assert notes.told[-1] == ("ended", "finished", 4, True)
+
+
+async def test_an_observer_that_fails_disturbs_no_chat() -> None:
+    async with served(ScriptedModel("hi"), observer=Broken()) as gateway, gateway.http() as http:
+        assert (await http.post("/chat", json={"input": "x"})).json()["answer"] == "hi"
+
+
+async def test_a_model_that_does_not_let_itself_be_stopped_keeps_no_run_from_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running, "CLEANUP_SECONDS", 0.2)
+    freed = asyncio.Event()
+
+    async def stubborn() -> None:
+        while not freed.is_set():
+            try:
+                await freed.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async with served(ScriptedModel(["a", stubborn])) as gateway, gateway.http() as http:
+        asking = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers=SSE))
+        await until(lambda: any(run.state.text for run in gateway.gateway.runs.running))
+        (run,) = gateway.gateway.runs.running
+        state = await http.post(f"/runs/{run.id}/cancel")
+        answer = await asking
+        assert gateway.gateway.runs.places.running == 0
+        freed.set()
+    assert state.json()["status"] == "cancelled"
+    assert [name for name, _, _ in events_in(answer.text)][-1] == "run.cancelled"
+
+
+async def test_runs_are_kept_for_a_time_and_a_number_of_bytes() -> None:
+    few = {"runs": {"keep_bytes": 10_000}}
+    async with served(ScriptedModel(then="x" * 1_000), few) as gateway, gateway.http() as http:
+        ids = [(await http.post("/chat", json={"input": "x"})).json()["run_id"] for _ in range(10)]
+        found = [(await http.get(f"/runs/{run_id}")).status_code for run_id in ids]
+    assert found[0] == 404
+    assert found[-1] == 200
+    assert found == sorted(found, reverse=True)
+    async with served(ScriptedModel(then="x"), {"runs": {"keep_seconds": 0}}) as gateway, gateway.http() as http:
+        run_id = (await http.post("/chat", json={"input": "x"})).json()["run_id"]
+        assert (await http.get(f"/runs/{run_id}")).status_code == 404
+
+
+async def test_fifty_chats_at_the_same_time_keep_apart() -> None:
+    async def echo(request: Any) -> list[Any]:
+        await asyncio.sleep(0.01)
+        said = request.messages[-1]["content"]
+        return [f"{said} ", said]
+
+    async with served(ScriptedModel(then=echo)) as gateway, gateway.http() as http:
+        answers = await asyncio.gather(
+            *(http.post("/chat", json={"input": f"n{number}"}, headers=SSE) for number in range(50))
+        )
+        assert gateway.gateway.runs.places.running == 0
+    for number, answer in enumerate(answers):
+        texts = [data["text"] for name, _, data in events_in(answer.text) if name == "text.delta"]
+        assert set("".join(texts).split()) == {f"n{number}"}
+    assert len({answer.headers["xmcp-run-id"] for answer in answers}) == 50
+
+
+def event(seq: int, size: int) -> RunEvent:
+    """Return an event whose size is at least `size`."""
+    return RunEvent("run", 1, seq, "text.delta", {}, b"x" * max(0, size - ENVELOPE_BYTES))
+
+
+@given(st.lists(st.integers(1, 2_000), max_size=60), st.integers(1, 20), st.integers(128, 4_000), st.integers(0, 70))
+def test_a_ring_has_the_newest_events_within_its_limits_and_says_what_is_missing(
+    sizes: list[int], most: int, most_bytes: int, after: int
+) -> None:
+    ring = EventRing(most, most_bytes)
+    for seq, size in enumerate(sizes, start=1):
+        ring.append(event(seq, size))
+    kept = ring.after(ring.oldest - 1)
+    assert kept is not None
+    assert [one.seq for one in kept] == list(range(ring.oldest, len(sizes) + 1))
+    assert ring.size == sum(one.size for one in kept)
+    assert len(kept) <= most
+    assert ring.size <= most_bytes or len(kept) == 1
+    if len(kept) < len(sizes):  # no more was dropped than had to be
+        assert len(kept) == most or ring.size + event(1, sizes[ring.oldest - 2]).size > most_bytes
+    found = ring.after(after)
+    if after + 1 < ring.oldest:
+        assert found is None
+    else:
+        assert found is not None
+        assert [one.seq for one in found] == list(range(after + 1, len(sizes) + 1))
+
+
+def test_ids_of_runs_are_in_the_order_of_time_and_those_of_events_are_read_again() -> None:
+    ids = [new_run_id() for _ in range(1_000)]
+    assert len(set(ids)) == 1_000
+    assert [one[4:16] for one in ids] == sorted(one[4:16] for one in ids)
+    assert {(one[16], one[20] in "89ab") for one in ids} == {("7", True)}
+    assert place_of(f"{ids[0]}:1:42") == (ids[0], 1, 42)
+    for wrong in ("", ids[0], f"{ids[0]}:1", f"{ids[0]}:1:x", f"{ids[0]}:1:42\n", f"{ids[0]}:1:1234567890"):
+        assert place_of(wrong) is None

@@ -1,0 +1,141 @@
+"""A gateway on a port of the loopback, in the process of the test, with a scripted model and a server with tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import orjson
+
+from xmcp import XMCP, AIClient, DisplayEnvelope
+from xmcp.gateway.config_file import config_of
+from xmcp.gateway.runs.observer import RunObserver
+from xmcp.gateway.service import Gateway, Offered
+from xmcp.gateway.serving import GatewayServer
+from xmcp.server.transports.http_server import listen
+
+
+class Shop:
+    """An XMCP server in this process; `calls` are the tools that were called, `stopped` those that were cancelled."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.began = asyncio.Event()
+        """Set when `wait` is called."""
+        self.stopped = asyncio.Event()
+        """Set when `wait` is cancelled."""
+        mcp: Any = XMCP("shop")
+        self.mcp = mcp
+
+        @mcp.tool
+        def add(a: int, b: int) -> int:
+            """Add two numbers."""
+            self.calls.append("add")
+            return a + b
+
+        @mcp.display_tool
+        def sales(region: str, show_user: bool = False) -> Any:
+            """Sales of a region."""
+            self.calls.append("sales")
+            payload = [{"region": region, "sales": 42}]
+            return DisplayEnvelope(type="table", title="Sales", payload=payload, alt="42") if show_user else payload
+
+        @mcp.tool
+        def fail() -> str:
+            """Always fails."""
+            self.calls.append("fail")
+            raise RuntimeError("/srv/secret/orders.db is locked")
+
+        @mcp.tool
+        async def wait() -> str:
+            """Answers never."""
+            self.calls.append("wait")
+            self.began.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.stopped.set()
+                raise
+            return "never"
+
+
+@dataclass
+class Served:
+    """A gateway that is served, and how to reach it."""
+
+    url: str
+    gateway: Gateway
+    server: GatewayServer
+    shop: Shop
+    task: asyncio.Task[None]
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def http(self, **options: Any) -> httpx2.AsyncClient:
+        """Return a client for its address."""
+        return httpx2.AsyncClient(**{"base_url": self.url, "timeout": 30, "headers": self.headers, **options})
+
+    def openai(self, **options: Any) -> Any:
+        """Return OpenAI's own client."""
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(
+            **{"base_url": f"{self.url}/v1", "api_key": "none", "max_retries": 0, "timeout": 30, **options}
+        )
+
+
+@asynccontextmanager
+async def served(
+    model: Any, config: Mapping[str, Any] | None = None, *, observer: RunObserver | None = None, **options: Any
+) -> AsyncIterator[Served]:
+    """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say."""
+    shop = Shop()
+    settings = config_of(config or {}, "gateway.toml")
+    ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **options})
+    gateway = Gateway(ai, [Offered("assistant")], settings, {"FRONT_END_KEY": "xmcp_front"}, observer)
+    up = asyncio.Event()
+    server = GatewayServer(gateway, up.set, log_level="critical")
+    listener = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    task = asyncio.create_task(server.serve([listener]))
+    try:
+        async with asyncio.timeout(30):
+            await up.wait()
+        yield Served(url, gateway, server, shop, task)
+    finally:
+        server.should_exit = True
+        async with asyncio.timeout(30):
+            await task
+
+
+async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Wait until a condition holds that no event announces."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def events_in(text: str) -> list[tuple[str, str, Any]]:
+    """Return name, id and JSON value of each server-sent event; the value of `[DONE]` is that text."""
+    events = []
+    for block in text.split("\n\n"):
+        lines = [line.partition(": ") for line in block.split("\n") if line and not line.startswith(":")]
+        fields = {name: value for name, _, value in lines}
+        if "data" in fields:
+            data = fields["data"]
+            value = data if data == "[DONE]" else orjson.loads(data)
+            events.append((fields.get("event", ""), fields.get("id", ""), value))
+    return events
+
+
+def types_in(text: str) -> list[str]:
+    """Return the names of the events in a native stream."""
+    return [name for name, _, _ in events_in(text)]
+
+
+def chunks_in(text: str) -> Sequence[Any]:
+    """Return the values of the events in a stream of OpenAI's format."""
+    return [value for _, _, value in events_in(text)]

@@ -1,0 +1,181 @@
+"""`xmcp gateway`: the command line. `gateway_parts.py` makes what it asks for.
+
+What needs the client is imported in the functions, so that help loads no SDK.
+"""
+
+from __future__ import annotations
+
+import logging.config
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from xmcp.cli.chat.model_choice import NAMES
+from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
+
+_DEFAULT_FILE: Final = "gateway.toml"
+_COMMANDS: Final = ("serve", "check", "init", "key")
+
+
+class _Gateway(click.Group):
+    """A group whose command `serve` need not be written."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; where none of the commands comes first, `serve` is meant."""
+        if not args or args[0] not in (*_COMMANDS, *ctx.help_option_names):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the commands in the order in which one needs them."""
+        return list(_COMMANDS)
+
+
+@click.group(cls=_Gateway, short_help="Serve a model with your tools to front ends.")
+def gateway() -> None:
+    """Serve a model with the tools of your servers to front ends: OpenAI's API, an API of its own, and others.
+
+    Without a command: serve.
+
+    \b
+      xmcp gateway --provider demo                 a script and sample tools, without a key
+      xmcp gateway --provider openai --server server.py
+      xmcp gateway init && xmcp gateway gateway.toml
+    """
+
+
+@gateway.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free port.  [default: 8080]")
+@click.option(
+    "--provider", type=click.Choice(NAMES), help="Whose model; default: the first with a key in the environment."
+)
+@click.option("--model", metavar="NAME", help="The model; default: that of the provider.")
+@click.option("--base-url", metavar="URL", help="Address of another server with the provider's API.")
+@click.option(
+    "--server",
+    "servers",
+    multiple=True,
+    metavar="SERVER",
+    help="A server with tools: a URL, a command in quotes, a file or module as for `xmcp serve`. Repeatable.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    default="warning",
+    show_default=True,
+    help="debug logs a line for each request.",
+)
+@click.option("--log-format", type=click.Choice(FORMATS), default="text", show_default=True, help="json: for machines.")
+def serve(
+    file: Path | None,
+    host: str | None,
+    port: int | None,
+    log_level: str,
+    log_format: Format,
+    **wanted: Any,
+) -> None:
+    """Serve until interrupted. The options take the place of what FILE says.
+
+    The first Ctrl-C or SIGTERM lets the chats finish that are running, the second ends at once.
+
+    Exit codes: 0 ended by a signal, 1 could not start, 2 usage.
+    """
+    from xmcp.cli.gateway_parts import CannotServe, gateway_of
+    from xmcp.gateway.config import GatewayConfig
+    from xmcp.gateway.config_file import BadConfig, read_config
+    from xmcp.gateway.serving import GatewayServer, UnsafeListening, refuse_unsafe
+    from xmcp.server.errors import ServeError
+    from xmcp.server.transports.http_server import listen, served_on
+
+    log_config = logging_config(log_level, log_format)
+    logging.config.dictConfig(log_config)
+    try:
+        config = GatewayConfig() if file is None else read_config(file)
+        config = _with_address(config, host, port)
+        refuse_unsafe(config)
+        made = gateway_of(config, os.environ, **wanted)
+        with listen(config.listen.host, config.listen.port) as listener:
+            line = served_on("The gateway", config.listen.host, listener, "")
+            told = f"{line}, with {', '.join(made.model_ids)}"
+            server = GatewayServer(
+                made,
+                partial(say, told, log_format),
+                log_config=log_config,
+                log_level=None,
+                access_log=log_level == "debug",
+            )
+            server.run([listener])
+    except (BadConfig, UnsafeListening, CannotServe, ServeError) as error:
+        raise click.ClickException(str(error)) from None
+    except SystemExit:  # raised by uvicorn when the application did not start
+        raise click.ClickException("The gateway could not start. The log above says why.") from None
+
+
+@gateway.command()
+@click.argument("file", default=_DEFAULT_FILE, type=click.Path(dir_okay=False, path_type=Path))
+def check(file: Path) -> None:
+    """Judge FILE without serving it: its settings, and whether models, servers and keys can be made of it.
+
+    Nothing is connected to.  Exit codes: 0 fine, 1 not.
+    """
+    from xmcp.cli.gateway_parts import problems
+    from xmcp.gateway.config_file import BadConfig, read_config
+
+    try:
+        config = read_config(file)
+    except BadConfig as error:
+        raise click.ClickException(str(error)) from None
+    if found := problems(config, os.environ):
+        raise click.ClickException("\n".join(f"{file}: {problem}" for problem in found))
+    counted = {"model": len(config.models), "server": len(config.servers), "key": len(config.keys)}
+    click.echo(f"{file} is fine: {_counts(counted)}; it listens on {config.listen.host}:{config.listen.port}.")
+
+
+@gateway.command()
+@click.argument("file", default=_DEFAULT_FILE, type=click.Path(dir_okay=False, path_type=Path))
+def init(file: Path) -> None:
+    """Write FILE with every setting, its default and what it is. A file that exists is left as it is."""
+    from xmcp.gateway.config_file import commented_config
+
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(commented_config())
+    except FileExistsError:
+        raise click.ClickException(f"{file} exists already. Name another file, or delete it.") from None
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be written: {error.strerror}.") from None
+    click.echo(f"Wrote {file}. Edit it, then: xmcp gateway check {file}; xmcp gateway {file}")
+
+
+@gateway.command()
+@click.argument("name", default="front-end")
+@click.option("--tenant", default="default", show_default=True, help="The tenant whose chats these are.")
+def key(name: str, tenant: str) -> None:
+    """Print a new key for NAME, and the lines of the file that let it in. Nothing else has the key."""
+    from pydantic import ValidationError
+
+    from xmcp.gateway.config import Key
+    from xmcp.gateway.keys import digest, new_key
+
+    made = new_key()
+    try:
+        line = Key(name=name, tenant=tenant, hash=f"sha256:{digest(made).hex()}")
+    except ValidationError:
+        raise click.UsageError("NAME and --tenant must have 1 to 128 letters, digits and . _ @ -") from None
+    click.echo(f"The key, which nothing else keeps:\n\n{made}\n\nFor the configuration:\n")
+    click.echo(f'[[keys]]\nname = "{line.name}"\ntenant = "{line.tenant}"\nhash = "{line.hash}"')
+
+
+def _with_address(config: Any, host: str | None, port: int | None) -> Any:
+    given: Mapping[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    return config.model_copy(update={"listen": config.listen.model_copy(update=given)})
+
+
+def _counts(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}{'' if number == 1 else 's'}" for name, number in counted.items())

@@ -1,0 +1,137 @@
+"""The gateway that a configuration and a command line ask for: its models, its tool servers, its client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from xmcp.cli.chat.model_choice import DEMO, NoModel, model_of, vendor_named
+from xmcp.client import AIClient, ServerTarget
+from xmcp.gateway.config import GatewayConfig, OfferedModel
+from xmcp.gateway.keys import Keys, MissingVariable
+from xmcp.gateway.service import Gateway, Offered
+from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
+
+if TYPE_CHECKING:
+    from xmcp.providers import LLMProvider
+
+SAMPLE = "xmcp.samples.sales:mcp"
+"""The server of the model `demo`, if none is named."""
+
+
+class CannotServe(ValueError):
+    """What is asked for cannot be made; the message says what to change."""
+
+
+def gateway_of(
+    config: GatewayConfig,
+    environment: Mapping[str, str],
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    base_url: str | None = None,
+    servers: Sequence[str] = (),
+) -> Gateway:
+    """Return the gateway; the keywords are those of the command line.
+
+    Raises:
+        CannotServe: a model, a server or a key cannot be made.
+    """
+    models: Sequence[OfferedModel] = config.models
+    if provider is not None or model is not None or base_url is not None or not models:
+        models = [_model_of_command_line(provider, model, base_url, environment)]
+    providers = [_provider(offered) for offered in models]
+    offered_models = [
+        Offered(offered.id, (made, offered.model)) for offered, made in zip(models, providers, strict=True)
+    ]
+    by_command_line = servers or ((SAMPLE,) if models[0].provider == DEMO and not config.servers else ())
+    client = AIClient(
+        _named(by_command_line) if by_command_line else _configured(config, environment),
+        llm_provider=providers[0],
+        llm_model=models[0].model,
+        max_turns=config.chat.max_turns,
+        tool_timeout=config.chat.tool_seconds,
+        connect_timeout=config.chat.connect_seconds,
+    )
+    try:
+        return Gateway(client, offered_models, config, environment, providers=providers)
+    except MissingVariable as error:
+        raise CannotServe(str(error)) from error
+
+
+def problems(config: GatewayConfig, environment: Mapping[str, str]) -> list[str]:
+    """Return why a gateway cannot be made of a configuration, one sentence each."""
+    return list(_problems(config, environment))
+
+
+def _problems(config: GatewayConfig, environment: Mapping[str, str]) -> Iterator[str]:
+    for offered in config.models:
+        try:
+            _provider(offered)
+        except CannotServe as error:
+            yield str(error)
+    if not config.models:
+        try:
+            _model_of_command_line(None, None, None, environment)
+        except CannotServe as error:
+            yield str(error)
+    for check in (
+        lambda: _configured(config, environment),
+        lambda: Keys(config.keys, config.openai.events, environment),
+        lambda: refuse_unsafe(config),
+    ):
+        try:
+            check()
+        except (CannotServe, MissingVariable, UnsafeListening) as error:
+            yield str(error)
+
+
+def _model_of_command_line(
+    provider: str | None, model: str | None, base_url: str | None, environment: Mapping[str, str]
+) -> OfferedModel:
+    """Return the model of the options, or of the environment; its name is that of the vendor's model, or the vendor's.
+
+    Raises:
+        CannotServe: none is named, and the environment has no key.
+    """
+    try:
+        vendor = vendor_named(provider, base_url, environment)
+    except NoModel as error:
+        raise CannotServe(str(error)) from error
+    return OfferedModel.model_construct(id=model or vendor, provider=vendor, model=model, base_url=base_url)
+
+
+def _provider(offered: OfferedModel) -> LLMProvider:
+    try:
+        return model_of(offered.provider, offered.model, offered.base_url)
+    except KeyError:
+        from xmcp.cli.chat.model_choice import NAMES
+
+        known = ", ".join(NAMES)
+        raise CannotServe(
+            f"The model {offered.id!r} has the provider {offered.provider!r}. There are: {known}."
+        ) from None
+    except NoModel as error:
+        raise CannotServe(f"The model {offered.id!r}: {error}") from error
+
+
+def _named(words: Sequence[str]) -> list[ServerTarget]:
+    from xmcp.cli.chat.command import target_of
+    from xmcp.cli.named_servers import server_named
+
+    try:
+        return [target_of(server_named(word, option="--server")) for word in words]
+    except click.BadParameter as error:
+        raise CannotServe(error.format_message()) from error
+
+
+def _configured(config: GatewayConfig, environment: Mapping[str, str]) -> Mapping[str, Any]:
+    from xmcp.cli.chat.server_files import BadServerFile, servers_in
+
+    try:
+        return servers_in(json.dumps({"servers": dict(config.servers)}), environment).servers
+    except BadServerFile as error:
+        raise CannotServe(str(error).removeprefix(": ")) from error

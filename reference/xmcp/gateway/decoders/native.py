@@ -1,0 +1,79 @@
+"""The body of `POST /chat`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from xmcp.client.chat_options import ChatOptions
+from xmcp.gateway.decoders.fields import BadRequest, conversation, member, sampler
+from xmcp.gateway.runs.request import ChatRequest
+
+MEMBERS: Final = (
+    "input",
+    "messages",
+    "model",
+    "system",
+    "tools",
+    "max_turns",
+    "session_id",
+    "deadline_ms",
+    "history",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "stop",
+    "seed",
+    "reasoning_effort",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeChat:
+    """A chat, and whether the answer in one piece is to have the whole history."""
+
+    request: ChatRequest
+    history: bool
+
+
+def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
+    """Return what a body asks for. `input` is short for a last message of the user.
+
+    Raises:
+        BadRequest: it has a member that there is not, or one that is wrong.
+    """
+    if unknown := next((name for name in body if name not in MEMBERS), None):
+        raise BadRequest(f"There is no {unknown!r}: the members are {', '.join(MEMBERS)}.", unknown[:100], "unknown")
+    listed = list(member(body, "messages", list) or ())
+    if (words := member(body, "input", str)) is not None:
+        listed.append({"role": "user", "content": words})
+    elif not listed:
+        raise BadRequest("Say something: either input, a text, or messages.", "input", "missing_required_parameter")
+    query, history = conversation(listed)
+    deadline = member(body, "deadline_ms", int)
+    if deadline is not None and deadline < 1:
+        raise BadRequest("deadline_ms must be above 0.", "deadline_ms")
+    turns = member(body, "max_turns", int)
+    if turns is not None and turns < 1:
+        raise BadRequest("max_turns must be above 0.", "max_turns")
+    options = ChatOptions(
+        system=member(body, "system", str), tools=_names(body), max_turns=turns, sampler=sampler(body)
+    )
+    request = ChatRequest(
+        surface="chat",
+        model=member(body, "model", str) or default_model,
+        query=query,
+        history=history,
+        options=options,
+        session_id=member(body, "session_id", str),
+        deadline=None if deadline is None else deadline / 1000,
+    )
+    return NativeChat(request, bool(member(body, "history", bool)))
+
+
+def _names(body: Mapping[str, Any]) -> list[str] | None:
+    names = member(body, "tools", list)
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise BadRequest("tools must be a list of names of tools, as GET /tools has them.", "tools", "invalid_type")
+    return names

@@ -1,0 +1,72 @@
+"""The body of `POST /v1/chat/completions`. Members that change nothing here are accepted and left out, as others do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xmcp.client.chat_options import ChatOptions
+from xmcp.gateway.decoders.fields import BadRequest, conversation, member, needed, sampler
+from xmcp.gateway.runs.request import ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """A chat; whether it is streamed; and whether the stream ends with the usage."""
+
+    request: ChatRequest
+    stream: bool
+    usage: bool
+
+
+def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
+    """Return what a body asks for. `chat_id` is the id of the conversation in a header of Open WebUI.
+
+    Raises:
+        BadRequest: a member is wrong, or asks for what the gateway does not do.
+    """
+    if member(body, "tools", list) or member(body, "functions", list):
+        raise BadRequest(
+            "tools cannot be passed: this gateway runs the tools of its own servers. Leave tools out.",
+            "tools",
+            "unsupported_parameter",
+        )
+    if (n := member(body, "n", int)) not in (None, 1):
+        raise BadRequest(f"n must be 1, not {n}: a run gives one answer.", "n", "unsupported_value")
+    if member(body, "logprobs", bool):
+        raise BadRequest("logprobs cannot be given. Leave it out.", "logprobs", "unsupported_parameter")
+    model = needed(body, "model", str)
+    query, history = conversation(needed(body, "messages", list))
+    metadata = member(body, "metadata", dict) or {}
+    named = metadata.get("conversation_id")
+    options = ChatOptions(sampler=sampler(body, response_format=_schema(body)))
+    if body.get("tool_choice") == "none":
+        options["tools"] = []
+    stream_options = member(body, "stream_options", dict) or {}
+    return CompletionRequest(
+        ChatRequest(
+            surface="openai",
+            model=model,
+            query=query,
+            history=history,
+            options=options,
+            session_id=chat_id or (named if isinstance(named, str) else None),
+        ),
+        stream=bool(member(body, "stream", bool)),
+        usage=bool(member(stream_options, "include_usage", bool)),
+    )
+
+
+def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    match member(body, "response_format", dict):
+        case None | {"type": "text"}:
+            return None
+        case {"type": "json_object"}:
+            return {"type": "object"}
+        case {"type": "json_schema", "json_schema": {"schema": dict() as schema}}:
+            return schema
+        case _:
+            raise BadRequest(
+                "response_format must have the type text, json_object, or json_schema with a schema.", "response_format"
+            )

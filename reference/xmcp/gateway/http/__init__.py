@@ -1,0 +1,1 @@
+"""The HTTP application: routes, doors, and the responses that follow a run."""

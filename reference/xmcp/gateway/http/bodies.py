@@ -1,0 +1,84 @@
+"""Bodies of requests: bounded before they are read, in size and in time, then parsed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import orjson
+from starlette.requests import ClientDisconnect, Request
+
+from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.gateway.http.refusals import Refused
+
+_JSON: Final = "application/json"
+_DISCARD_SECONDS: Final = 2.0
+
+
+async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
+    """Return the body of a request with JSON.
+
+    Raises:
+        Refused: it has another type or a compression, is too large, or does not arrive in time.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        # Also keeps web pages out: a browser sends this type across origins only if the server allows it beforehand.
+        raise Refused(415, f"Send the body as JSON, with Content-Type: {_JSON}.", "unsupported_media_type")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refused(415, "Send the body without a Content-Encoding.", "unsupported_media_type")
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > max_bytes):
+        await _discard(request)
+        raise _too_large(max_bytes)
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > max_bytes:
+                    break
+                pieces.append(piece)
+    except TimeoutError:
+        closing = {"connection": "close"}
+        raise Refused(408, f"The body did not arrive within {seconds:g} s.", "timeout", headers=closing) from None
+    except ClientDisconnect:
+        raise Refused(400, "The connection was closed before the body had arrived.", "incomplete_body") from None
+    if size > max_bytes:
+        pieces.clear()
+        await _discard(request)
+        raise _too_large(max_bytes)
+    return b"".join(pieces)
+
+
+async def _discard(request: Request) -> None:
+    """Read the rest of a body for a short time and keep nothing: a client that still sends does not see the answer."""
+    try:
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while (await request.receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        return
+
+
+async def json_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in a body.
+
+    Raises:
+        Refused: it is not JSON, or not an object.
+    """
+    try:
+        value = await in_worker_if_large(len(body), orjson.loads, body)
+    except orjson.JSONDecodeError as error:
+        # Without the words of the parser beyond the place: they quote nothing, but they are its own.
+        where = f"line {error.lineno}, column {error.colno}"
+        raise Refused(400, f"The body is not JSON: see {where}.", "invalid_json") from None
+    if not isinstance(value, dict):
+        raise Refused(400, "The body must be a JSON object.", "invalid_json")
+    return value
+
+
+def _too_large(max_bytes: int) -> Refused:
+    # The rest is not read, so that the connection cannot be used any more.
+    closing = {"connection": "close"}
+    return Refused(413, f"The body has more than {max_bytes:,} bytes.", "request_too_large", headers=closing)

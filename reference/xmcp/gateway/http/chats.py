@@ -1,0 +1,174 @@
+"""What the routes that begin or follow a chat have in common: the body, the run, its answer whole or streamed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from starlette.requests import Request
+
+from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.gateway.decoders.fields import BadRequest
+from xmcp.gateway.encoders.framing import Encoder
+from xmcp.gateway.http.bodies import json_object, read_body
+from xmcp.gateway.http.event_stream import EventStream, until_gone
+from xmcp.gateway.http.refusals import Refused
+from xmcp.gateway.runs.admission import Overloaded
+from xmcp.gateway.runs.registry import Draining, KeyReused
+from xmcp.gateway.runs.request import Caller, ChatRequest
+from xmcp.gateway.runs.retries import BadIdempotencyKey, mark_of
+from xmcp.gateway.runs.run import Run
+from xmcp.gateway.service import Gateway
+
+T = TypeVar("T")
+
+HEADERS_WITHIN: Final = 2.0
+"""Seconds that a stream's status waits for the first event: until then, a failure still gets a status of its own."""
+
+MAX_SESSION_ID: Final = 256
+"""Maximum number of characters of an id of a conversation."""
+
+
+def gateway_of(request: Request) -> Gateway:
+    """Return the gateway that serves a request."""
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+def caller_of(request: Request) -> Caller:
+    """Return whose request it is, as the doorkeeper found."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+class Asked:
+    """A request for a chat: its body, as JSON and as it came."""
+
+    def __init__(self, request: Request, raw: bytes, body: dict[str, Any]) -> None:
+        self._request = request
+        self._raw = raw
+        self._body = body
+
+    @classmethod
+    async def by(cls, request: Request) -> Asked:
+        """Read a request.
+
+        Raises:
+            Refused: its body cannot be read.
+        """
+        listen = gateway_of(request).config.listen
+        raw = await read_body(request, listen.max_body_bytes, listen.body_seconds)
+        return cls(request, raw, await json_object(raw))
+
+    async def decoded(self, decode: Callable[..., T], *arguments: Any) -> T:
+        """Return `decode(body, *arguments)`.
+
+        Raises:
+            Refused: the body cannot be answered.
+        """
+        try:
+            return await in_worker_if_large(len(self._raw), decode, self._body, *arguments)
+        except BadRequest as error:
+            raise Refused(400, str(error), error.code, error.param) from None
+
+    async def begin(self, chat: ChatRequest) -> Following:
+        """Return the run for a chat: a new one, or the one that an equal request began before.
+
+        Raises:
+            Refused: there is no such model or tool, or no place for another run, or an `Idempotency-Key` is wrong.
+        """
+        gateway, caller = gateway_of(self._request), caller_of(self._request)
+        _refuse_what_is_not_offered(gateway, chat)
+        try:
+            marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
+            mark = await in_worker_if_large(len(self._raw), *marking)
+            run, joined = await gateway.runs.start(chat, caller, mark)
+        except BadIdempotencyKey as error:
+            raise Refused(400, str(error), "invalid_idempotency_key") from None
+        except KeyReused:
+            told = "This Idempotency-Key came with another request before. Use a new one."
+            raise Refused(409, told, "idempotency_key_reused", headers={"x-should-retry": "false"}) from None
+        except Overloaded as error:
+            wait = max(1, round(error.retry_after))
+            headers = {"retry-after": str(wait), "retry-after-ms": str(wait * 1000)}
+            raise Refused(429, f"{error} Try again in {wait} s.", "rate_limit_exceeded", headers=headers) from None
+        except Draining:
+            headers = {"retry-after": "1", "connection": "close"}
+            raise Refused(503, "The gateway is stopping. Try again.", "shutting_down", headers=headers) from None
+        return Following(self._request, run, joined=joined)
+
+
+class Following:
+    """A request that follows a run, which goes on while it does."""
+
+    def __init__(self, request: Request, run: Run, *, joined: bool = False, after: int = 0) -> None:
+        self._request = request
+        self.run = run
+        self._reader = run.read(after)
+        self.headers = {"xmcp-run-id": run.id, **({"xmcp-replayed": "true"} if joined else {})}
+
+    async def to_the_end(self) -> None:
+        """Wait until the run has ended.
+
+        Raises:
+            Refused: it ended without a result, or the client has left.
+        """
+        leaving = asyncio.create_task(until_gone(self._request.receive))
+        ending = asyncio.create_task(self.run.over())
+        try:
+            await asyncio.wait({leaving, ending}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            ending.cancel()
+            self._reader.close()
+        if not self.run.ended:
+            raise Refused(499, "The client has left.", "client_gone")
+        self._refuse_if_failed()
+
+    async def stream(self, encoder: Encoder, headers: Mapping[str, str] | None = None) -> EventStream:
+        """Return the response that streams the run.
+
+        Raises:
+            Refused: the run has failed already, with nothing to show.
+        """
+        listen = gateway_of(self._request).config.listen
+        await self.run.begun(HEADERS_WITHIN)
+        if self.run.ended and not self.run.state.tools and not self.run.state.text:
+            self._reader_closed_if_failed()
+        return EventStream(
+            self.run,
+            self._reader,
+            encoder,
+            headers={**self.headers, **(headers or {})},
+            ping=listen.ping_seconds,
+            send_timeout=listen.send_seconds,
+            abort=self._request.app.state.abort,
+        )
+
+    def _reader_closed_if_failed(self) -> None:
+        try:
+            self._refuse_if_failed()
+        except Refused:
+            self._reader.close()
+            raise
+
+    def _refuse_if_failed(self) -> None:
+        error = self.run.state.error
+        if error is not None:
+            # A tool may have changed something, and another run would call it again.
+            again = {"x-should-retry": "false"} if self.run.state.tools else {}
+            raise Refused.failure(error, {**self.headers, **again})
+
+
+def _refuse_what_is_not_offered(gateway: Gateway, chat: ChatRequest) -> None:
+    if not gateway.offers(chat.model):
+        told = f"There is no model {chat.model[:128]!r}. GET /v1/models lists them."
+        raise Refused(404, told, "model_not_found", "model")
+    if chat.session_id is not None and len(chat.session_id) > MAX_SESSION_ID:
+        raise Refused(400, f"The id of the conversation has more than {MAX_SESSION_ID} characters.", "invalid_value")
+    if isinstance(tools := chat.options.get("tools"), list):
+        offered = {tool["function"]["name"] for tool in gateway.ai.tools}
+        if unknown := next((name for name in tools if name not in offered), None):
+            told = f"There is no tool {unknown[:128]!r}. GET /tools lists them."
+            raise Refused(400, told, "unknown_tool", "tools")

@@ -1,0 +1,100 @@
+"""The response that follows a run: it sends what happens until the run ends, the client leaves, or it is too slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from starlette.types import Receive, Scope, Send
+
+from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.gateway.encoders.framing import PING, Encoder
+from xmcp.gateway.runs.events import RunEvent
+from xmcp.gateway.runs.reader import Reader
+from xmcp.gateway.runs.run import Run
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",  # nginx hands each event on at once
+}
+
+Abort = Callable[[Any], None]
+"""Cuts the connection of a client, given `scope["client"]`, without waiting for what it has not read."""
+
+
+class EventStream:
+    """An ASGI response with the events of a run.
+
+    Args:
+        run: The run.
+        reader: A reader of it, which the response closes.
+        encoder: Encodes its events.
+        headers: Further headers.
+        ping: Seconds without an event after which a comment is sent.
+        send_timeout: Seconds after which a client that takes nothing is dropped.
+        abort: Cuts the connection of a client that is dropped.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        reader: Reader,
+        encoder: Encoder,
+        *,
+        headers: Mapping[str, str],
+        ping: float,
+        send_timeout: float,
+        abort: Abort,
+    ) -> None:
+        self._run = run
+        self._reader = reader
+        self._encoder = encoder
+        self._headers = {**HEADERS, **headers}
+        self._ping = ping
+        self._send_timeout = send_timeout
+        self._abort = abort
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        reader, client = self._reader, scope.get("client")
+        reader.on_drop = lambda: self._abort(client)
+        leaving = asyncio.create_task(until_gone(receive))
+        leaving.add_done_callback(lambda _: reader.close())
+        try:
+            async with asyncio.timeout(None) as patience:
+                await self._send_all(reader, send, patience)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+            reader.drop()
+        finally:
+            reader.close()
+            leaving.cancel()
+
+    def _encoded(self, events: Sequence[RunEvent]) -> bytes:
+        return b"".join(map(self._encoder.encode, events))
+
+    async def _send_all(self, reader: Reader, send: Send, patience: asyncio.Timeout) -> None:
+        loop = asyncio.get_running_loop()
+        headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        while not reader.closed:
+            patience.reschedule(None)
+            events = await reader.take(self._ping)
+            if reader.closed and not events:
+                break
+            patience.reschedule(loop.time() + self._send_timeout)
+            size = sum(event.size for event in events)
+            body = await in_worker_if_large(size, self._encoded, events) if events else PING
+            if body:
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        if self._run.ended and not reader.dropped:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def until_gone(receive: Receive) -> None:
+    """Return when the client has left. The body of the request must have been read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,142 @@
+"""The native routes: chats, runs, tools, health."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from xmcp.chat.json_values import encode_json
+from xmcp.chat.messages import message_to_json
+from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.gateway.decoders import native as decoding
+from xmcp.gateway.encoders import native as encoding
+from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of
+from xmcp.gateway.http.refusals import Refused, json_response
+from xmcp.gateway.runs.events import place_of
+from xmcp.gateway.runs.run import Run
+
+MAX_READERS: Final = 64
+"""Maximum number of readers of one run, those that resume it included."""
+
+
+async def chat(request: Request) -> ASGIApp:
+    """`POST /chat`: the answer in one piece, or its events if the caller accepts `text/event-stream`."""
+    asked = await Asked.by(request)
+    wanted = await asked.decoded(decoding.decode, gateway_of(request).default_model)
+    following = await asked.begin(wanted.request)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return await following.stream(encoding.NativeEncoder())
+    await following.to_the_end()
+    run = following.run
+
+    def whole() -> bytes:
+        history = [message_to_json(message) for message in run.history] if wanted.history else None
+        return encoding.whole(run.id, run.request.model, run.state, run.latency_ms, history)
+
+    return json_response(await in_worker_if_large(run.size, whole), headers=following.headers)
+
+
+async def run_state(request: Request) -> Response:
+    """`GET /runs/{id}`: what has come of a run so far."""
+    return _state_of(_run_of(request))
+
+
+async def run_events(request: Request) -> ASGIApp:
+    """`GET /runs/{id}/events`: the events of a run after `Last-Event-ID`, or after `?after=`."""
+    run = _run_of(request)
+    named = request.headers.get("last-event-id") or request.query_params.get("after")
+    after = 0
+    if named is not None:
+        place = place_of(named)
+        if place is None or place[0] != run.id or place[1] != run.attempt or place[2] > run.state.seq:
+            told = "Last-Event-ID, or after, must be the id of an event of this run."
+            raise Refused(400, told, "invalid_event_id")
+        after = place[2]
+    if run.ended and after == run.state.seq:
+        # By the standard of server-sent events, a browser then stops asking.
+        return Response(status_code=204)
+    if run.readers >= MAX_READERS:
+        raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
+    return await Following(request, run, after=after).stream(encoding.NativeEncoder())
+
+
+async def cancel(request: Request) -> Response:
+    """`POST /runs/{id}/cancel`: end a run. One that has ended is left as it is."""
+    run = _run_of(request)
+    run.cancel("caller")
+    await run.over()
+    return _state_of(run)
+
+
+async def tools(request: Request) -> Response:
+    """`GET /tools`: what the model is offered, and whether each server can be reached."""
+    gateway = gateway_of(request)
+    listed = [tool["function"] for tool in gateway.ai.tools]
+    digest = hashlib.sha256(encode_json(listed)).hexdigest()
+    tag = f'"{digest[:32]}"'
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"etag": tag})
+    value = {"tools": listed, "servers": _servers(request), "hash": digest}
+    return json_response(value, headers={"etag": tag})
+
+
+async def refresh_tools(request: Request) -> Response:
+    """`POST /tools/refresh`: list the tools of all servers again, and say what changed."""
+    changes = await gateway_of(request).refresh_tools()
+    return json_response({**changes.to_dict(), "servers": _servers(request)})
+
+
+async def health(request: Request) -> Response:
+    """`GET /health`: how the gateway is, for people."""
+    gateway = gateway_of(request)
+    servers = _servers(request)
+    status = "ok" if all(server["connected"] for server in servers) else "degraded"
+    runs = {"running": gateway.runs.places.running, "waiting": gateway.runs.places.waiting}
+    value = {
+        "status": "draining" if gateway.stopping else status,
+        "uptime_seconds": round(time.time() - request.app.state.started, 1),
+        "runs": runs,
+        "servers": servers,
+        "models": gateway.model_ids,
+    }
+    return json_response(value)
+
+
+async def alive(_: Request) -> Response:
+    """`GET /livez`: 200 while the process answers at all."""
+    return json_response({"status": "ok"})
+
+
+async def ready(request: Request) -> Response:
+    """`GET /readyz`: 200 while new chats are taken, 503 when the gateway is stopping."""
+    if gateway_of(request).stopping:
+        return json_response({"status": "draining"}, 503)
+    return json_response({"status": "ok"})
+
+
+def _run_of(request: Request) -> Run:
+    run = gateway_of(request).runs.get(request.path_params["run_id"], caller_of(request))
+    if run is None:
+        raise Refused(404, "There is no such run, or it is not kept any more.", "run_not_found")
+    return run
+
+
+def _state_of(run: Run) -> Response:
+    value = {
+        "run_id": run.id,
+        **run.state.to_dict(),
+        "latency_ms": run.latency_ms,
+        "last_event_id": f"{run.id}:{run.attempt}:{run.state.seq}",
+    }
+    return json_response(value)
+
+
+def _servers(request: Request) -> list[dict[str, Any]]:
+    """Return the state of the servers, without addresses and reasons, which are for the log."""
+    servers = gateway_of(request).ai.servers
+    return [{"name": one.name, "connected": one.connected, "tools": one.tools} for one in servers]

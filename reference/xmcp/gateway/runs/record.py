@@ -1,0 +1,36 @@
+"""What is known of a run: who asked for what, and what has come of it. Observers and views read it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from xmcp.gateway.runs.events import new_run_id
+from xmcp.gateway.runs.request import Caller, ChatRequest
+from xmcp.gateway.runs.state import RunState
+
+
+@dataclass(eq=False)
+class RunRecord:
+    """The facts of one run.
+
+    Attributes:
+        request: What was asked.
+        caller: By whom.
+        id: `run_` and 32 hexadecimal digits, in the order of time.
+        attempt: Counted from 1; a run that is executed again has a further one.
+        created: When it began, in seconds since 1970.
+        state: What it has come to so far.
+        history: The whole conversation, once the run has ended.
+        latency_ms: Milliseconds from the start to the end; `None` before.
+    """
+
+    request: ChatRequest
+    caller: Caller
+    id: str = field(default_factory=new_run_id)
+    attempt: int = 1
+    created: float = field(default_factory=time.time)
+    state: RunState = field(default_factory=RunState)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    latency_ms: float | None = None

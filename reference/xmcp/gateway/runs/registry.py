@@ -1,0 +1,156 @@
+"""All runs of this process: admitted, found again, kept for a while after their end, ended when the gateway stops."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from xmcp.client.chat_stream import ChatStream
+from xmcp.gateway.runs.admission import Admission, AdmissionLimits
+from xmcp.gateway.runs.observer import RunObserver
+from xmcp.gateway.runs.request import Caller, ChatRequest
+from xmcp.gateway.runs.retries import RequestMark, joins, same_digest
+from xmcp.gateway.runs.run import Run, RunLimits
+
+MAX_KEPT: Final = 10_000
+"""Maximum number of runs that are kept after their end."""
+
+
+class Draining(Exception):
+    """The gateway is stopping and takes no new runs."""
+
+
+class KeyReused(ValueError):
+    """An `Idempotency-Key` came with another body before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How long, and how many bytes, runs are kept after their end."""
+
+    seconds: float
+    bytes: int
+
+
+class Runs:
+    """Begins runs and keeps them. `open_chat` begins the chat of a request for a caller."""
+
+    def __init__(
+        self,
+        open_chat: Callable[[ChatRequest, Caller], ChatStream],
+        limits: RunLimits,
+        admission: AdmissionLimits,
+        keeping: Keeping,
+        observer: RunObserver,
+    ) -> None:
+        self._open_chat = open_chat
+        self._limits = limits
+        self._keeping = keeping
+        self._observer = observer
+        self.places = Admission(admission)
+        self.draining = False
+        self._runs: dict[str, Run] = {}
+        self._marks: dict[str, RequestMark] = {}
+        self._by_digest: dict[bytes, Run] = {}
+        self._by_key: dict[tuple[str, str], Run] = {}
+        self._ended: OrderedDict[str, float] = OrderedDict()
+        self._ended_bytes = 0
+        self._none_left = asyncio.Event()
+
+    async def start(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> tuple[Run, bool]:
+        """Return a run for the request, and whether it is one that was begun before.
+
+        Raises:
+            Draining: the gateway is stopping.
+            KeyReused: the `Idempotency-Key` came with another request before.
+            Overloaded: there is no place for another run.
+        """
+        if (run := self._joined(mark)) is not None:
+            return run, True
+        if self.draining:
+            raise Draining
+        await self.places.enter(caller.tenant)
+        if (run := self._joined(mark)) is not None or self.draining:  # it came while this one waited
+            self.places.give_back(caller.tenant)
+            if run is None:
+                raise Draining
+            return run, True
+        run = Run(
+            request, caller, lambda: self._open_chat(request, caller), self._limits, self._observer, self._ended_run
+        )
+        self._runs[run.id], self._marks[run.id] = run, mark
+        self._by_digest[mark.digest] = run
+        if mark.key is not None:
+            self._by_key[mark.key] = run
+        run.start()
+        return run, False
+
+    def get(self, run_id: str, caller: Caller) -> Run | None:
+        """Return a run of the caller's tenant; `None` if there is none with this id."""
+        self._forget_old()
+        run = self._runs.get(run_id)
+        return run if run is not None and run.caller.tenant == caller.tenant else None
+
+    @property
+    def running(self) -> list[Run]:
+        """The runs that have not ended."""
+        return [run for run in self._runs.values() if not run.ended]
+
+    async def drain(self, seconds: float) -> int:
+        """Take no new runs and let the others finish; end those that did not after `seconds`, and return how many."""
+        self.draining = True
+        self._note_running()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._none_left.wait()
+        except TimeoutError:
+            left = self.running
+            for run in left:
+                run.cancel("drain")
+            await self._none_left.wait()  # each run ends within its time for cleaning up
+            return len(left)
+        return 0
+
+    def _joined(self, mark: RequestMark) -> Run | None:
+        self._forget_old()
+        run = self._by_key.get(mark.key) if mark.key is not None else None
+        if run is not None and not same_digest(self._marks[run.id].digest, mark.digest):
+            raise KeyReused
+        run = run or self._by_digest.get(mark.digest)
+        if run is None:
+            return None
+        ended_at = self._ended.get(run.id)
+        return run if joins(mark, run, None if ended_at is None else time.monotonic() - ended_at) else None
+
+    def _ended_run(self, run: Run) -> None:
+        self.places.give_back(run.caller.tenant)
+        self._ended[run.id] = time.monotonic()
+        self._ended_bytes += run.size
+        self._forget_old()
+        self._note_running()
+
+    def _note_running(self) -> None:
+        if not self.draining:
+            return
+        if self.running:
+            self._none_left.clear()
+        else:
+            self._none_left.set()
+
+    def _forget_old(self) -> None:
+        before = time.monotonic() - self._keeping.seconds
+        while self._ended:
+            run_id, ended_at = next(iter(self._ended.items()))
+            if ended_at >= before and self._ended_bytes <= self._keeping.bytes and len(self._ended) <= MAX_KEPT:
+                return
+            del self._ended[run_id]
+            run, mark = self._runs.pop(run_id), self._marks.pop(run_id)
+            self._ended_bytes -= run.size
+            if self._by_digest.get(mark.digest) is run:
+                del self._by_digest[mark.digest]
+            if mark.key is not None and self._by_key.get(mark.key) is run:
+                del self._by_key[mark.key]

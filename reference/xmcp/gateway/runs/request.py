@@ -1,0 +1,49 @@
+"""What a caller asks for, whatever the format in which it came; and who the caller is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from xmcp.chat.messages import Message
+from xmcp.chat.user_input import UserInput
+from xmcp.client.chat_options import ChatOptions
+
+Surface: TypeAlias = Literal["chat", "openai", "ai-sdk", "ag-ui"]
+"""The format in which a chat was asked for."""
+
+Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
+"""What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose key it is. `tenant` is `None` if the gateway has no keys."""
+
+    key_name: str
+    tenant: str | None = None
+    profile: Profile = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """One chat.
+
+    Attributes:
+        surface: The format of the request.
+        model: The model as the gateway offers it, such as `assistant` or `assistant:plain`.
+        query: What the person says.
+        history: The messages before it, in the OpenAI chat format.
+        options: Further keywords of `AIClient.stream_chat`.
+        session_id: The caller's id of the conversation.
+        deadline: Seconds that the run may take at most; `None`: as the gateway is configured.
+    """
+
+    surface: Surface
+    model: str
+    query: UserInput
+    history: Sequence[Message] = ()
+    options: ChatOptions = field(default_factory=lambda: ChatOptions())
+    session_id: str | None = None
+    deadline: float | None = None

@@ -1,0 +1,286 @@
+"""One run: a chat in a task of its own, which no request owns. It publishes events; any number of readers follow."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from xmcp.chat import client_made_errors
+from xmcp.chat.errors import ProviderError, QuotaExceeded
+from xmcp.chat.events import ChatChunk
+from xmcp.chat.json_values import encode_json
+from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
+from xmcp.client.chat_stream import ChatStream
+from xmcp.gateway.runs.events import LAST, EventType, RunEvent
+from xmcp.gateway.runs.observer import RunObserver
+from xmcp.gateway.runs.reader import Reader
+from xmcp.gateway.runs.record import RunRecord
+from xmcp.gateway.runs.request import Caller, ChatRequest
+from xmcp.gateway.runs.ring import EventRing
+from xmcp.gateway.runs.translation import Draft, Translation, error_data, large_values
+from xmcp.wire import ErrorInfo
+
+CLEANUP_SECONDS: Final = 5.0
+"""How long a chat that is cancelled may take to end its calls; then the run ends without it."""
+
+YIELD_BYTES: Final = 32 * 1024
+"""After so many bytes the readers get a turn, so that a fast model does not run ahead of them."""
+
+EndedBy: TypeAlias = Literal["caller", "reader", "drain"]
+"""Who cancels a run: somebody who asks for it; nobody reads it any more; the gateway is stopping."""
+
+_log: Final = logging.getLogger("xmcp.gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Time limits of a run, in seconds.
+
+    Attributes:
+        deadline: Of the whole run.
+        first_event: Until the model has begun to answer, or to call a tool.
+        idle: Between two events.
+        grace: For which a run without a reader goes on.
+    """
+
+    deadline: float
+    first_event: float
+    idle: float
+    grace: float
+
+
+class Run(RunRecord):
+    """One chat from the request to its last event.
+
+    Args:
+        request: What was asked.
+        caller: By whom.
+        open_chat: Begins the chat; what it raises ends the run as an error.
+        limits: The time limits.
+        observer: Is told of every event.
+        on_end: Is called once, when the run has ended.
+    """
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        caller: Caller,
+        open_chat: Callable[[], ChatStream],
+        limits: RunLimits,
+        observer: RunObserver,
+        on_end: Callable[[Run], None],
+    ) -> None:
+        super().__init__(request, caller)
+        self._open_chat = open_chat
+        self._limits = limits
+        self._observer = observer
+        self._on_end = on_end
+        self._ring = EventRing()
+        self._readers: set[Reader] = set()
+        self._begun = asyncio.Event()
+        self._over = asyncio.Event()
+        self._ended_by: EndedBy | None = None
+        self._unread = 0
+        self._published_bytes = 0
+        self._started_at = time.perf_counter()
+        self._loop = asyncio.get_running_loop()
+        self._left_alone: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last event was published."""
+        return self._over.is_set()
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the run keeps in memory: its events, and as much again for its state and history."""
+        return self._ring.size + self._published_bytes
+
+    def start(self) -> None:
+        """Begin, in a task of its own."""
+        self._tell("accepted", self)
+        self._task = asyncio.create_task(self._run(), name=f"xmcp {self.id}")
+
+    async def begun(self, seconds: float) -> None:
+        """Wait until there is more than `run.started`, or until the time is over."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._begun.wait()
+        except TimeoutError:
+            return
+
+    async def over(self) -> None:
+        """Wait until the run has ended."""
+        await self._over.wait()
+
+    def read(self, after: int = 0) -> Reader:
+        """Return a new reader of the events after the place `after`; it must be closed."""
+        reader = Reader(self, after)
+        self._readers.add(reader)
+        if self._left_alone is not None:
+            self._left_alone.cancel()
+            self._left_alone = None
+        return reader
+
+    @property
+    def readers(self) -> int:
+        """How many read it at the moment."""
+        return len(self._readers)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody reads it."""
+        return not self._readers
+
+    def left(self, reader: Reader) -> None:
+        """Take note that a reader has left; for the reader."""
+        self._readers.discard(reader)
+        # A reader that was dropped may come back for the rest, and the caller did not leave.
+        if not self._readers and not self.ended and not reader.dropped:
+            self._left_alone = self._loop.call_later(self._limits.grace, self.cancel, "reader")
+
+    def events_after(self, seq: int) -> Sequence[RunEvent]:
+        """Return the events after a place; `stream.gap` and `snapshot` if some are not kept any more."""
+        kept = self._ring.after(seq)
+        if kept is not None:
+            return kept
+        newest = self._ring.newest
+        missing = {"after": seq, "until": newest}
+        drafts: list[Draft] = [("stream.gap", missing), ("snapshot", self.state.to_dict())]
+        events = [RunEvent(self.id, self.attempt, newest, kind, data, encode_json(data)) for kind, data in drafts]
+        last = self._ring.after(newest - 1) if self.ended else None
+        return [*events, *(last or ())]
+
+    def cancel(self, by: EndedBy) -> None:
+        """End the run: the model and running tools are stopped, and its last event says so. Returns at once."""
+        if self.ended or self._ended_by is not None or self._task is None:
+            return
+        self._ended_by = by
+        self._task.cancel()
+        self._loop.call_later(CLEANUP_SECONDS, self._end, *_cancelled(by))
+
+    async def _run(self) -> None:
+        translation = Translation()
+        last: Draft = ("run.error", error_data(client_made_errors.chat_crashed("Exception")))
+        try:
+            about = {"run_id": self.id, "model": self.request.model, "created": int(self.created)}
+            self._publish("run.started", about, encode_json(about))
+            last = await self._follow(translation)
+        except asyncio.CancelledError:
+            last = _cancelled(self._ended_by or "drain")
+            if self._ended_by is None:
+                raise
+        except (ProviderError, QuotaExceeded) as error:
+            _log.warning("run %s failed: %s", self.id, error)
+            last = "run.error", translation.failure or error_data(error_of(error))
+        except Exception as error:
+            _log.exception("run %s failed", self.id)
+            last = "run.error", translation.failure or error_data(error_of(error))
+        finally:
+            self._end(*last)
+
+    async def _follow(self, translation: Translation) -> Draft:
+        """Run the chat to its end and return the last event; it is published when all else is."""
+        last: Draft | None = None
+        deadline = self._loop.time() + min(self.request.deadline or self._limits.deadline, self._limits.deadline)
+        begin = self._loop.time() + self._limits.first_event
+        stream = self._open_chat()
+        limit = asyncio.timeout_at(min(deadline, begin))
+        try:
+            async with limit, aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    size = rough_size_of(large_values(chunk))
+                    for kind, data, json in await in_worker_if_large(size, _written, translation, chunk):
+                        if kind in LAST:
+                            last = kind, data
+                        else:
+                            self._publish(kind, data, json)
+                            await self._give_readers_a_turn()
+                    limit.reschedule(min(deadline, self._loop.time() + self._limits.idle))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            last = "run.error", _too_late(self._loop.time() >= deadline, begun=self._begun.is_set())
+        finally:
+            self.history = stream.history
+            for usage in stream.unreported():
+                for event in _written(translation, usage):
+                    self._publish(*event)
+        return last or ("run.error", translation.failure or error_data(client_made_errors.chat_crashed("no end")))
+
+    async def _give_readers_a_turn(self) -> None:
+        if self._unread > YIELD_BYTES:
+            self._unread = 0
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    def _publish(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> None:
+        if self.ended:
+            return
+        event = RunEvent(self.id, self.attempt, self._ring.newest + 1, kind, data, json)
+        self._unread += event.size
+        self._published_bytes += event.size
+        self._ring.append(event)
+        self.state.apply(event)
+        if kind != "run.started":
+            self._begun.set()
+        if event.is_last:
+            self._over.set()
+        self._tell("event", self, event)
+        for reader in [*self._readers]:
+            reader.published(event)
+
+    def _end(self, kind: EventType, data: Mapping[str, Any]) -> None:
+        """Publish the last event, if there was none yet."""
+        if self.ended:
+            return
+        self.latency_ms = round((time.perf_counter() - self._started_at) * 1000, 1)
+        data = {**data, "latency_ms": self.latency_ms}
+        self._publish(kind, data, encode_json(data))
+        if self._left_alone is not None:
+            self._left_alone.cancel()
+        self._tell("ended", self)
+        self._on_end(self)
+
+    def _tell(self, method: str, *arguments: Any) -> None:
+        try:
+            getattr(self._observer, method)(*arguments)
+        except Exception:
+            _log.exception("the observer of runs failed in %s", method)
+
+
+def _written(translation: Translation, chunk: ChatChunk) -> list[tuple[EventType, dict[str, Any], bytes]]:
+    return [(kind, data, encode_json(data)) for kind, data in translation.events_of(chunk)]
+
+
+def error_of(error: Exception) -> ErrorInfo:
+    """Return what a caller is told of an exception that no event announced: nothing of its text."""
+    if isinstance(error, QuotaExceeded):
+        return client_made_errors.chat_quota_used_up(str(error))
+    if isinstance(error, ProviderError):
+        return ErrorInfo(error.to_error_info().code, error.ui_message())
+    return ErrorInfo("INTERNAL", "The gateway could not run this chat. Its log says why, beside the id of the run.")
+
+
+def _too_late(whole: bool, *, begun: bool) -> dict[str, Any]:
+    what = "The run took longer than it may" if whole else "Nothing happened for too long"
+    if not whole and not begun:
+        what = "The model did not begin to answer in time"
+    return error_data(ErrorInfo("TIMEOUT", f"{what}, and was ended. Try again, or ask for less at a time."))
+
+
+def _cancelled(by: EndedBy) -> Draft:
+    match by:
+        case "caller":
+            return "run.cancelled", error_data(ErrorInfo("CANCELLED", "The run was cancelled."))
+        case "reader":
+            return "run.cancelled", error_data(ErrorInfo("CANCELLED", "Nobody read the run any more."))
+        case "drain":
+            told = "The gateway is stopping, and ended the run before it was finished. Try again."
+            return "run.interrupted", error_data(ErrorInfo("UPSTREAM_UNAVAILABLE", told))

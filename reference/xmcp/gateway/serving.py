@@ -1,0 +1,115 @@
+"""The process of a gateway: uvicorn, which drains. The first SIGTERM or Ctrl-C lets runs finish, the second ends it.
+
+uvicorn tells an application of a signal only after all streams have ended, so that it would cut them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from xmcp.gateway.config import GatewayConfig, is_loopback
+from xmcp.gateway.http.app import application
+from xmcp.gateway.service import Gateway
+from xmcp.server.transports.http_connections import with_head_timeout
+
+_FLUSH_SECONDS: Final = 5
+"""For what is still to be sent when all runs have ended."""
+
+_log: Final = logging.getLogger("xmcp.gateway")
+
+
+class UnsafeListening(ValueError):
+    """The gateway would listen where others can reach it, and has no keys."""
+
+
+def refuse_unsafe(config: GatewayConfig) -> None:
+    """Refuse to be open to other machines without keys.
+
+    Raises:
+        UnsafeListening: it would be.
+    """
+    if not config.keys and not is_loopback(config.listen.host):
+        raise UnsafeListening(
+            f"Without keys the gateway listens only on this machine, and {config.listen.host!r} is not. Add [[keys]] "
+            "to the configuration (`xmcp gateway key` makes one), or set host to 127.0.0.1."
+        )
+
+
+class GatewayServer(uvicorn.Server):
+    """A uvicorn server for one gateway.
+
+    Args:
+        gateway: The gateway.
+        ready: Is called when connections are accepted.
+        settings: Further options of `uvicorn.Config`.
+    """
+
+    def __init__(self, gateway: Gateway, ready: Callable[[], None], **settings: Any) -> None:
+        self._gateway = gateway
+        self._ready = ready
+        self._app: Starlette = application(gateway)
+        self._draining: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        fixed = {"lifespan": "on", "ws": "none", "timeout_graceful_shutdown": _FLUSH_SECONDS}
+        super().__init__(
+            uvicorn.Config(self._app, server_header=False, **{"log_level": "warning", **settings, **fixed})
+        )
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Begin to drain; at the second signal, or while the gateway starts, end at once."""
+        if self.started and self._draining is None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self.drain)
+            return
+        self.should_exit = self.force_exit = True
+        if self._starting is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._starting.cancel)
+
+    def drain(self) -> None:
+        """Begin to drain, unless that has begun: new chats are refused, runs may finish, then the server ends."""
+        if self._draining is None:
+            self._draining = asyncio.create_task(self._drain(), name="xmcp gateway drain")
+
+    async def _drain(self) -> None:
+        listen = self._gateway.config.listen
+        self._gateway.stopping = True
+        try:
+            await asyncio.sleep(listen.load_balancer_seconds)
+            for listener in self.servers:
+                listener.close()
+            left = await self._gateway.runs.drain(listen.drain_seconds)
+            if left:
+                _log.warning("%d runs were ended before they were finished", left)
+        finally:
+            self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then call `ready`."""
+        self._loop = asyncio.get_running_loop()
+        self._app.state.abort = self._abort
+        self.config.http_protocol_class = with_head_timeout(self.config.http_protocol_class)
+        # In a task of its own: a signal need not wait for tool servers that do not answer.
+        self._starting = asyncio.create_task(super().startup(sockets), name="xmcp gateway start")
+        await asyncio.wait({self._starting})
+        if self._starting.cancelled():
+            # The process ends, and the lifespan that is cancelled with it is no failure that a log should tell of.
+            logging.getLogger("uvicorn.error").addFilter(lambda _: False)
+        else:
+            self._starting.result()
+        if self.started:
+            self._ready()
+
+    def _abort(self, client: Any) -> None:
+        """Cut the connection of a client, without waiting until it has taken what was sent."""
+        for connection in self.server_state.connections:
+            if getattr(connection, "client", None) == client:
+                connection.transport.abort()
+                return
