@@ -119,6 +119,7 @@ def test_a_port_in_use_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"Port {port} on 127.0.0.1 is in use." in said(capsys)
 
 
+@pytest.mark.slow
 def test_the_demo_answers_with_the_sample_tools_over_http() -> None:
     import httpx2
 

@@ -21,17 +21,16 @@ A, B = {"authorization": "Bearer xmcp_a"}, {"authorization": "Bearer xmcp_front"
 JSON = {"content-type": "application/json"}
 
 
-@pytest.mark.parametrize(
-    "header",
-    [None, "", "Bearer", "Bearer xmcp_", "Bearer xmcp_aa", "Basic xmcp_a", "xmcp_a", "Bearer " + "x" * 10_000],
-)
-@pytest.mark.parametrize("path", ["/chat", "/v1/models", "/runs/x", "/tools", "/health", "/nothing", "//livez"])
-async def test_without_a_key_nothing_is_answered(header: str | None, path: str) -> None:
+async def test_without_a_key_nothing_is_answered() -> None:
+    wrong = ["", "Bearer", "Bearer xmcp_", "Bearer xmcp_aa", "Basic xmcp_a", "xmcp_a", f"Bearer {'x' * 10_000}"]
+    paths = ["/chat", "/v1/models", "/runs/x", "/tools", "/health", "/nothing", "//livez", "/livez/"]
     async with served(ScriptedModel("hi"), KEYS) as gateway, gateway.http() as http:
-        answer = await http.get(path, headers={} if header is None else {"authorization": header})
-    assert answer.status_code == 401
-    assert answer.json()["error"]["type"] == "authentication_error"
-    assert answer.headers["www-authenticate"] == "Bearer"
+        for path in paths:
+            for headers in ({}, *({"authorization": one} for one in wrong)):
+                answer = await http.get(path, headers=headers)
+                assert answer.status_code == 401, (path, headers)
+                assert answer.json()["error"]["type"] == "authentication_error"
+                assert answer.headers["www-authenticate"] == "Bearer"
 
 
 async def test_keys_of_the_file_and_of_the_environment_open_the_door_and_livez_needs_none() -> None:
@@ -123,7 +122,7 @@ async def test_a_body_without_an_end_is_refused_long_before_its_time_is_over() -
 async def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
     async def pieces() -> Any:
         yield b"{"
-        await asyncio.sleep(5)
+        await asyncio.sleep(1)
 
     async with served(ScriptedModel("hi"), {"listen": {"body_seconds": 0.2}}) as gateway, gateway.http() as http:
         answer = await http.post("/chat", content=pieces(), headers=JSON)

@@ -19,6 +19,8 @@ import pytest
 from support.gateways import chunks_in, types_in, until
 from support.scripted_model import ChatServer, Reply
 
+pytestmark = pytest.mark.slow
+
 ASK: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "go"}]}
 
 

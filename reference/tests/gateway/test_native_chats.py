@@ -231,3 +231,14 @@ async def test_an_id_that_is_not_of_this_run_is_refused() -> None:
             answer = await http.get(f"/runs/{run_id}/events", headers={"last-event-id": wrong})
             assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_event_id")
         assert (await http.get("/runs/run_nothing")).status_code == 404
+
+
+async def test_the_events_of_a_run_that_failed_at_once_can_be_read() -> None:
+    failure = ProviderError("internal words", category=ErrorCategory.RATE_LIMIT, provider="p")
+    async with served(ScriptedModel(then=failure)) as gateway, gateway.http() as http:
+        failed = await http.post("/chat", json={"input": "hi"})
+        answer = await http.get(f"/runs/{failed.headers['xmcp-run-id']}/events")
+    assert (failed.status_code, answer.status_code) == (429, 200)
+    name, _, data = events_in(answer.text)[-1]
+    assert (name, data["code"]) == ("run.error", "RATE_LIMIT")
+    assert "internal words" not in answer.text

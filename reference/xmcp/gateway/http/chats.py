@@ -127,15 +127,19 @@ class Following:
         self._refuse_if_failed()
 
     async def stream(self, encoder: Encoder, headers: Mapping[str, str] | None = None) -> EventStream:
-        """Return the response that streams the run.
+        """Return the response that streams the answer.
 
         Raises:
             Refused: the run has failed already, with nothing to show.
         """
-        listen = gateway_of(self._request).config.listen
         await self.run.begun(HEADERS_WITHIN)
         if self.run.ended and not self.run.state.tools and not self.run.state.text:
             self._reader_closed_if_failed()
+        return self.events(encoder, headers)
+
+    def events(self, encoder: Encoder, headers: Mapping[str, str] | None = None) -> EventStream:
+        """Return the response that streams the run, however it ended."""
+        listen = gateway_of(self._request).config.listen
         return EventStream(
             self.run,
             self._reader,

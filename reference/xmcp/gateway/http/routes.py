@@ -62,7 +62,7 @@ async def run_events(request: Request) -> ASGIApp:
         return Response(status_code=204)
     if run.readers >= MAX_READERS:
         raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
-    return await Following(request, run, after=after).stream(encoding.NativeEncoder())
+    return Following(request, run, after=after).events(encoding.NativeEncoder())
 
 
 async def cancel(request: Request) -> Response:
