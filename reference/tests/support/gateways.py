@@ -13,6 +13,7 @@ import orjson
 
 from xmcp import XMCP, AIClient, DisplayEnvelope
 from xmcp.gateway.config_file import config_of
+from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
@@ -95,7 +96,8 @@ async def served(
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
     ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **options})
-    gateway = Gateway(ai, [Offered("assistant")], settings, {"FRONT_END_KEY": "xmcp_front"}, observer)
+    keys = Keys(settings.keys, settings.openai.events, {"FRONT_END_KEY": "xmcp_front"})
+    gateway = Gateway(ai, [Offered("assistant")], settings, keys, observer)
     up = asyncio.Event()
     server = GatewayServer(gateway, up.set, log_level="critical")
     listener = listen("127.0.0.1", 0)

@@ -64,6 +64,7 @@ def gateway() -> None:
     metavar="SERVER",
     help="A server with tools: a URL, a command in quotes, a file or module as for `xmcp serve`. Repeatable.",
 )
+@click.option("--audit", metavar="DATABASE", help="Record the chats: a file for SQLite, or postgresql://...")
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
@@ -76,6 +77,7 @@ def serve(
     file: Path | None,
     host: str | None,
     port: int | None,
+    audit: str | None,
     log_level: str,
     log_format: Format,
     **wanted: Any,
@@ -97,7 +99,8 @@ def serve(
     logging.config.dictConfig(log_config)
     try:
         config = GatewayConfig() if file is None else read_config(file)
-        config = _with_address(config, host, port)
+        config = _with_options(config, "listen", host=host, port=port)
+        config = _with_options(config, "audit", database=audit)
         refuse_unsafe(config)
         made = gateway_of(config, os.environ, **wanted)
         with listen(config.listen.host, config.listen.port) as listener:
@@ -172,9 +175,10 @@ def key(name: str, tenant: str) -> None:
     click.echo(f'[[keys]]\nname = "{line.name}"\ntenant = "{line.tenant}"\nhash = "{line.hash}"')
 
 
-def _with_address(config: Any, host: str | None, port: int | None) -> Any:
-    given: Mapping[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    return config.model_copy(update={"listen": config.listen.model_copy(update=given)})
+def _with_options(config: Any, table: str, **options: Any) -> Any:
+    """Return the configuration with the options of the command line in the place of those of a table."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return config.model_copy(update={table: getattr(config, table).model_copy(update=given)})
 
 
 def _counts(counted: Mapping[str, int]) -> str:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from xmcp.cli.chat.model_choice import DEMO, NoModel, model_of, vendor_named
+from xmcp.cli.chat.model_choice import DEMO, VENDORS, NoModel, model_of, vendor_named
 from xmcp.client import AIClient, ServerTarget
-from xmcp.gateway.config import GatewayConfig, OfferedModel
+from xmcp.gateway.audit.errors import AuditError
+from xmcp.gateway.config import AuditSettings, GatewayConfig, OfferedModel
 from xmcp.gateway.keys import Keys, MissingVariable
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 
 if TYPE_CHECKING:
+    from xmcp.gateway.audit.log import AuditLog
     from xmcp.providers import LLMProvider
 
 SAMPLE = "xmcp.samples.sales:mcp"
 """The server of the model `demo`, if none is named."""
+
+_SECRET = re.compile(r"key|token|secret|pass|credential|auth", re.IGNORECASE)
+"""In the names of variables whose values are secrets. The value of another one can be any word of a text."""
 
 
 class CannotServe(ValueError):
@@ -48,18 +56,58 @@ def gateway_of(
         Offered(offered.id, (made, offered.model)) for offered, made in zip(models, providers, strict=True)
     ]
     by_command_line = servers or ((SAMPLE,) if models[0].provider == DEMO and not config.servers else ())
+    targets = _named(by_command_line) if by_command_line else _configured(config, environment)
+    try:
+        keys = Keys(config.keys, config.openai.events, environment)
+    except MissingVariable as error:
+        raise CannotServe(str(error)) from error
+    audit = _audit_log(config.audit, _secrets(config, environment, targets))
     client = AIClient(
-        _named(by_command_line) if by_command_line else _configured(config, environment),
+        targets,
         llm_provider=providers[0],
         llm_model=models[0].model,
         max_turns=config.chat.max_turns,
         tool_timeout=config.chat.tool_seconds,
         connect_timeout=config.chat.connect_seconds,
+        middleware=_hooks_of(audit, config.audit),
     )
+    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])
+
+
+def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:
+    """Open the store, before anything is served: one that cannot be used is a fault of the configuration."""
+    if settings.database is None:
+        return None
     try:
-        return Gateway(client, offered_models, config, environment, providers=providers)
-    except MissingVariable as error:
-        raise CannotServe(str(error)) from error
+        from xmcp.gateway.audit import AuditLog
+
+        return asyncio.run(AuditLog.open(settings.database, keep_days=settings.keep_days, secrets=secrets))
+    except (AuditError, ModuleNotFoundError) as error:
+        raise CannotServe(f"[audit] database: {error}") from error
+
+
+def _hooks_of(audit: AuditLog | None, settings: AuditSettings) -> list[Any]:
+    if audit is None:
+        return []
+    from xmcp.gateway.audit import AuditMiddleware
+
+    return [AuditMiddleware(audit, outbox=settings.outbox)]
+
+
+def _secrets(config: GatewayConfig, environment: Mapping[str, str], targets: object) -> list[str]:
+    """Return what no record may have (XMCP-REC-021): keys of vendors and callers, and what servers are given."""
+    variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values())}
+    variables |= {key.env for key in config.keys if key.env is not None}
+    found = [environment.get(name, "") for name in variables]
+    for target in targets.values() if isinstance(targets, Mapping) else ():
+        if isinstance(target, ServerTarget):
+            found += [value for name, value in dict(target.env or {}).items() if _SECRET.search(name)]
+            found += [word for value in _texts_of(target.headers) for word in value.split()[-1:]]  # without `Bearer`
+    return [value for value in found if value.strip()]
+
+
+def _texts_of(headers: object) -> list[str]:
+    return list(headers.values()) if isinstance(headers, Mapping) else []
 
 
 def problems(config: GatewayConfig, environment: Mapping[str, str]) -> list[str]:

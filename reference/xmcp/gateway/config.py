@@ -80,6 +80,20 @@ class OpenAISettings(Table):
     )
 
 
+class AuditSettings(Table):
+    """What is remembered of chats."""
+
+    database: str | None = Field(
+        None, min_length=1, description="File of SQLite, or postgresql://...; left out: chats are not recorded."
+    )
+    keep_days: int | None = Field(
+        None, ge=1, le=36_500, description="Days after which a chat is deleted; left out: none is."
+    )
+    outbox: bool = Field(
+        False, description="Whether a call that may change something waits until its record is stored."
+    )
+
+
 class OfferedModel(Table):
     """A model that callers can name; `ID:plain` is the same without tools."""
 
@@ -137,6 +151,7 @@ class GatewayConfig(Table):
     runs: RunSettings = Field(RunSettings(), description="How many chats run at the same time, and for how long.")
     chat: ChatSettings = Field(ChatSettings(), description="What all chats have in common.")
     openai: OpenAISettings = Field(OpenAISettings(), description="What /v1/chat/completions says beside the text.")
+    audit: AuditSettings = Field(AuditSettings(), description="What is remembered of chats: `xmcp audit` reads it.")
     models: Sequence[OfferedModel] = Field((), description="The models; the first is the default.")
     servers: Mapping[str, Mapping[str, Any]] = Field({}, description="The tool servers, by the names of their tools.")
     keys: Sequence[Key] = Field((), description="Who may call; none: everybody on this machine.")

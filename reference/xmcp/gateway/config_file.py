@@ -169,7 +169,7 @@ def commented_config() -> str:
 def _settings(table: type[BaseModel]) -> Iterator[str]:
     for name, field in table.model_fields.items():
         yield f"# {field.description}"
-        yield f"# {name} = {_toml(field.default)}"
+        yield f"# {name} = {_toml(field.default)}" if field.default is not None else f"# {name} ="
 
 
 def _toml(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -41,12 +41,11 @@ class Gateway:
         ai: The client.
         models: The models that callers can name, at least one; the first is the default.
         config: The configuration.
-        environment: Has the keys that stand in variables.
+        keys: Who may call.
         observer: Is told of every run.
-        providers: The providers of the models, which are closed with the gateway.
+        owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
 
     Raises:
-        MissingVariable: a key is to stand in a variable that is not set.
         ValueError: there is no model.
     """
 
@@ -55,28 +54,29 @@ class Gateway:
         ai: AIClient,
         models: Sequence[Offered],
         config: GatewayConfig,
-        environment: Mapping[str, str],
+        keys: Keys,
         observer: RunObserver | None = None,
-        providers: Sequence[Any] = (),
+        owned: Sequence[Any] = (),
     ) -> None:
         if not models:
             raise ValueError("A gateway needs at least one model.")
         self.ai = ai
         self.config = config
-        self.keys = Keys(config.keys, config.openai.events, environment)
+        self.keys = keys
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
+        self.observer = observer or NoObserver()
         own = config.runs
         self.runs = Runs(
             self._open_chat,
             RunLimits(own.deadline_seconds, own.first_event_seconds, own.idle_seconds, own.client_gone_seconds),
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
-            observer or NoObserver(),
+            self.observer,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
-        self._providers = providers
+        self._owned = owned
         self._refreshing: asyncio.Task[ToolChanges] | None = None
 
     @property
@@ -96,11 +96,11 @@ class Gateway:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Connect to the tool servers; at the end, end what runs, disconnect, and close the providers."""
+        """Connect to the tool servers; at the end, end what runs, disconnect, and close what the gateway owns."""
         async with AsyncExitStack() as exits:
-            for provider in self._providers:
-                if hasattr(provider, "aclose"):
-                    exits.push_async_callback(provider.aclose)
+            for one in self._owned:
+                if hasattr(one, "aclose"):
+                    exits.push_async_callback(one.aclose)
             await exits.enter_async_context(self.ai)
             exits.push_async_callback(self.runs.drain, 0)
             yield

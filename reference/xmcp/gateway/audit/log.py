@@ -247,6 +247,13 @@ class AuditLog:
         status = _STATUSES.get(state.status, "interrupted")
         self.end(run.id, RunOutcome(status, state.stop_reason, error.get("code"), error.get("message")))
 
+    def health(self) -> Mapping[str, Any]:
+        """Return what the `/health` of a gateway says of the store."""
+        now = self.statistics
+        status = "ok" if now.database_up and not now.dropped else "degraded"
+        lost = {"dropped_records": sum(now.dropped.values())} if now.dropped else {}
+        return {"audit": {"status": status, "waiting": now.queue_records, "spilled_bytes": now.spilled_bytes, **lost}}
+
     @contextmanager
     def running(self, start: RunStart) -> Iterator[str]:
         """Record a chat that no gateway runs: its begin, what the hooks tell in this context, and its end."""

@@ -103,6 +103,7 @@ async def health(request: Request) -> Response:
         "runs": runs,
         "servers": servers,
         "models": gateway.model_ids,
+        **gateway.observer.health(),
     }
     return json_response(value)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.record import RunRecord
@@ -20,6 +21,10 @@ class RunObserver(Protocol):
     def ended(self, run: RunRecord) -> None:
         """Take note that a run has ended: `run.state` and `run.history` are complete."""
 
+    def health(self) -> Mapping[str, Any]:
+        """Return what `/health` says of it: members of a JSON object."""
+        ...
+
 
 class NoObserver:
     """Takes no note."""
@@ -32,3 +37,7 @@ class NoObserver:
 
     def ended(self, run: RunRecord) -> None:
         """Do nothing."""
+
+    def health(self) -> Mapping[str, Any]:
+        """Say nothing."""
+        return {}

@@ -1,0 +1,65 @@
+"""What a gateway remembers: chats over HTTP are in the audit store, with what the model read, and without secrets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click.testing
+from support.gateways import served
+
+from xmcp.cli.audit import audit
+from xmcp.cli.gateway import gateway
+from xmcp.cli.gateway_parts import gateway_of
+from xmcp.gateway.audit import AuditLog, AuditMiddleware
+from xmcp.gateway.config_file import config_of
+from xmcp.providers.scripted import ScriptedProvider, Turn
+
+ADDS = [Turn(calls=[("add", {"a": 1, "b": 2})]), "It is 3."]
+
+
+def recorded(database: Path, *words: str) -> object:
+    done = click.testing.CliRunner().invoke(audit, [str(database), *words, "--json", "-"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+async def test_a_chat_over_http_is_recorded_with_what_the_model_read(tmp_path: Path) -> None:
+    database = tmp_path / "audit.db"
+    log = await AuditLog.open(database)
+    model = ScriptedProvider([*ADDS, "Hello."])
+    async with served(model, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+        asked = {"input": "1 + 2?", "session_id": "s-1"}
+        answer = (await http.post("/chat", json=asked)).json()
+        messages = [{"role": "user", "content": "hi"}]
+        await http.post("/v1/chat/completions", json={"model": "assistant", "messages": messages})
+        health = (await http.get("/health")).json()
+    await log.aclose()
+    assert health["audit"]["status"] == "ok"
+    runs = recorded(database)["runs"]
+    assert {run["surface"] for run in runs} == {"chat", "openai"}
+    assert answer["run_id"] in {run["id"] for run in runs}
+    shown = json.dumps(recorded(database, "replay", "s-1"))
+    assert "1 + 2?" in shown
+    assert "add" in shown
+
+
+def test_a_database_that_cannot_be_used_is_said_before_anything_is_served(tmp_path: Path) -> None:
+    wrong = tmp_path / "none" / "audit.db"
+    done = click.testing.CliRunner().invoke(gateway, ["--provider", "demo", "--port", "0", "--audit", str(wrong)])
+    assert done.exit_code == 1
+    assert "[audit] database: " in done.output
+    assert "Traceback" not in done.output
+
+
+def test_no_record_has_the_keys_of_the_gateway_and_its_servers(tmp_path: Path) -> None:
+    servers = {
+        "web": {"url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "Bearer token-of-web"}},
+        "own": {"command": "own", "env": {"OWN_TOKEN": "token-of-own", "MODE": "production"}},
+    }
+    keys = [{"name": "front", "tenant": "t", "env": "FRONT_KEY"}]
+    config = config_of({"audit": {"database": str(tmp_path / "a.db")}, "servers": servers, "keys": keys}, "g.toml")
+    environment = {"FRONT_KEY": "key-of-front", "OPENAI_API_KEY": "sk-of-vendor"}
+    made = gateway_of(config, environment, provider="demo")
+    secrets = made.observer._secrets
+    assert sorted(secrets) == ["key-of-front", "sk-of-vendor", "token-of-own", "token-of-web"]
