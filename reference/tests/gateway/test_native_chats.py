@@ -9,6 +9,7 @@ from support.clock import never
 from support.gateways import events_in, served, types_in
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp import DisplayEnvelope
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.providers import Completion
 
@@ -242,3 +243,29 @@ async def test_the_events_of_a_run_that_failed_at_once_can_be_read() -> None:
     name, _, data = events_in(answer.text)[-1]
     assert (name, data["code"]) == ("run.error", "RATE_LIMIT")
     assert "internal words" not in answer.text
+
+
+async def test_a_display_of_megabytes_arrives_whole_in_every_view_and_can_be_resumed() -> None:
+    rows = [{"number": number, "text": "x" * 90} for number in range(20_000)]
+    ask = asks(("many", {"show_user": True}))
+    model = ScriptedModel(ask, "Above.", ask, "Above.", ask, "Above.")
+    async with served(model, display="continue") as gateway, gateway.http() as http:
+
+        @gateway.shop.mcp.display_tool
+        def many(show_user: bool = False) -> DisplayEnvelope:
+            """Many rows."""
+            return DisplayEnvelope(type="table", payload=rows, alt="many")
+
+        await http.post("/tools/refresh")
+        streamed = await http.post("/chat", json={"input": "a"}, headers=SSE)
+        whole = (await http.post("/chat", json={"input": "b"})).json()
+        body = {"model": "assistant", "messages": [{"role": "user", "content": "c"}], "stream": True}
+        chunks = await http.post("/v1/chat/completions", json=body)
+        resumed = await http.get(f"/runs/{streamed.headers['xmcp-run-id']}/events")
+    shown = [data["envelope"] for name, _, data in events_in(streamed.text) if name == "display"]
+    assert [len(envelope["payload"]) for envelope in (*shown, *whole["displays"])] == [20_000, 20_000]
+    assert chunks.text.count("xxxxxxxxxx |") == 200  # Markdown shows the first rows of a table
+    assert chunks.text.endswith("data: [DONE]\n\n")
+    segments = next(data["segments"] for name, _, data in events_in(resumed.text) if name == "snapshot")
+    assert [list(segment) for segment in segments] == [["display"], ["text"]]
+    assert types_in(resumed.text)[-1] == "run.finished"
