@@ -11,6 +11,7 @@ import pytest
 from xmcp.render import plan, to_html
 from xmcp.render.view import View, content
 from xmcp.render.view.limits import CHARACTERS, LEAST, MARKDOWN_PIECES, PARTS, ROOM
+from xmcp.render.view.wording import items_missing
 
 LONG = CHARACTERS * 3 // 4
 LEFT = CHARACTERS - LONG
@@ -43,7 +44,6 @@ def line(points: int) -> dict[str, Any]:
         ("code", "markdown", "source"),
         ("html", "code", "source"),
         ("markdown", "html", "source"),
-        ("notification", "notification", "message"),
     ],
 )
 def test_a_text_has_the_room_that_the_one_before_it_leaves(first: str, second: str, name: str) -> None:
@@ -58,6 +58,12 @@ def test_a_short_text_behind_a_giant_is_whole() -> None:
     shown = views(part("text", "x" * 5_000_000), part("markdown", "**42** units"), part("text", "y" * 1_000))
     assert shown[0].content == content.Text("x" * 5_000_000)
     assert [one.notices for one in shown] == [(), (), ()]
+
+
+def test_a_message_has_room_as_well() -> None:
+    _, shown = views(part("text", "x" * CHARACTERS), part("notification", "y" * LONG))
+    assert shown.content == content.Notification("y" * LEAST["characters"])
+    assert shown.notices == (f"first {LEAST['characters']:,} of {LONG:,} characters shown",)
 
 
 @pytest.mark.parametrize("kind", ["image", "chart"])
@@ -93,9 +99,9 @@ def test_rows_and_facts_and_metrics_share_their_values() -> None:
     assert isinstance(table.content, content.Table)
     assert (len(table.content.rows), table.content.total_rows) == (LEAST["values"] // 2, 1000)
     assert isinstance(some.content, content.Facts)
-    assert (len(some.content.items), some.notices) == (50, ("first 50 of 80 facts shown",))
+    assert (len(some.content.items), items_missing(some.content)) == (50, "first 50 of 80 facts shown")
     assert isinstance(tiles.content, content.Metrics)
-    assert (len(tiles.content.items), tiles.notices) == (25, ("first 25 of 80 metrics shown",))
+    assert (len(tiles.content.items), items_missing(tiles.content)) == (25, "first 25 of 80 metrics shown")
 
 
 def test_a_table_of_any_length_alone_is_whole() -> None:

@@ -71,16 +71,14 @@ def _content(shown: content.Content) -> Iterator[str | None]:
             text, notice = wording.message(shown)
             yield from (wording.LEVELS[shown.level], wording.NOTHING if is_blank(text) else text, notice)
         case content.Facts(items):
-            facts, notice = wording.first_items(items, "facts")
-            for name, value in facts:
+            for name, value in items:
                 words = wording.scalar(value)
                 yield from (label(name), wording.NO_VALUE if words is None else words)
-            yield notice
+            yield wording.items_missing(shown)
         case content.Metrics(items):
-            metrics, notice = wording.first_items(items, "metrics")
-            for metric in metrics:
+            for metric in items:
                 yield from (label(metric.label), *wording.amount(metric), *wording.change(metric))
-            yield notice
+            yield wording.items_missing(shown)
         case content.File(uri):
             yield from (wording.file_name(shown), wording.file_facts(shown), *_link(uri))
         case content.Group(views):

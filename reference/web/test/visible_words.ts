@@ -44,14 +44,11 @@ function contentWords(content: Content): string[] {
       const [text, notice] = wording.message(content);
       return present(wording.LEVELS[content.level], isBlank(text) ? WORDS.NOTHING : text, notice);
     }
-    case "facts": {
-      const [items, notice] = wording.firstItems(content.items, "facts");
-      return present(...items.flatMap(([name, value]) => [label(name), wording.scalar(value) ?? WORDS.NO_VALUE]), notice);
-    }
+    case "facts":
+      return present(...content.items.flatMap(([name, value]) => [label(name), wording.scalar(value) ?? WORDS.NO_VALUE]), wording.itemsMissing(content));
     case "metrics": {
-      const [items, notice] = wording.firstItems(content.items, "metrics");
-      const words = items.flatMap((one) => [label(one.label), ...wording.amount(one), ...wording.change(one)]);
-      return present(...words, notice);
+      const words = content.items.flatMap((one) => [label(one.label), ...wording.amount(one), ...wording.change(one)]);
+      return present(...words, wording.itemsMissing(content));
     }
     case "file":
       return present(wording.fileName(content), wording.fileFacts(content), ...linkWords(content.uri));

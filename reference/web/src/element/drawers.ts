@@ -11,17 +11,16 @@ import {
   codeHeading,
   fileFacts,
   fileName,
-  firstItems,
+  itemsMissing,
   message,
   scalar,
 } from "../view/wording.ts";
 import { drawChart } from "./charts/chart.ts";
 import { html } from "./dom.ts";
 import type { Drawing, Drawn } from "./drawing.ts";
-import { highlighted } from "./highlight.ts";
 import { icon } from "./icons.ts";
 import { drawImage } from "./image.ts";
-import { piecesOf } from "./long_text.ts";
+import { piecesOf, sourceCode } from "./long_text.ts";
 import { jsonTree } from "./json_tree.ts";
 import { linked } from "./link.ts";
 import { drawMarkdown } from "./markdown.ts";
@@ -85,18 +84,10 @@ function code(content: Code): Drawn {
   if (isBlank(content.source)) return nothing();
   const heading = codeHeading(content);
   const [start, cut] = beginning(content.source);
-  const [coloured, ...rest] = piecesOf(visible(start));
-  const plain = rest.map((piece) => html("span", { class: "piece" }, piece));
-  const source = html(
-    "code",
-    {},
-    html("span", { class: "piece" }, ...highlighted(coloured ?? "", content.language)),
-    ...plain,
-  );
   const block = html(
     "pre",
     { class: "code", tabindex: 0, dir: "ltr", role: "group", "aria-label": heading || "Source text" },
-    source,
+    sourceCode(visible(start), content.language),
   );
   const name = label(content.filename ?? "", 80) || "source.txt";
   return {
@@ -133,11 +124,12 @@ function notification(content: Notification, { live }: Drawing): Drawn {
   return { body, copied: () => content.message, notices: cut === null ? [] : [cut] };
 }
 
-function facts({ items }: Facts): Drawn {
+function facts(content: Facts): Drawn {
+  const { items } = content;
+  const cut = itemsMissing(content);
   if (items.length === 0) return nothing();
-  const [shown, cut] = firstItems(items, "facts");
   const list = html("dl", { class: "facts" });
-  for (const [name, value] of shown) {
+  for (const [name, value] of items) {
     const words = scalar(value);
     const kind = { dir: "auto", class: words === null ? "absent" : undefined };
     list.append(html("dt", { dir: "auto" }, label(name) || WORDS.NO_VALUE), html("dd", kind, words ?? WORDS.NO_VALUE));
@@ -149,11 +141,12 @@ function facts({ items }: Facts): Drawn {
 
 const ARROWS = { up: "▲ ", down: "▼ " } as const;
 
-function metrics({ items }: Metrics, { quantity }: Drawing): Drawn {
+function metrics(content: Metrics, { quantity }: Drawing): Drawn {
+  const { items } = content;
+  const cut = itemsMissing(content);
   if (items.length === 0) return nothing();
-  const [shown, cut] = firstItems(items, "metrics");
   const lines: string[] = [];
-  const tiles = shown.map((metric) => {
+  const tiles = items.map((metric) => {
     const [value, unit] = amount(metric, quantity);
     const [words, direction] = change(metric, quantity);
     const name = label(metric.label);

@@ -30,8 +30,10 @@ export interface Drawing {
   pause(): Promise<void>;
 }
 
-/** How much of a display is drawn as Markdown, which costs more than any other text. */
+/** How much of a display is drawn at once: Markdown costs more than any other text. */
 export interface Room {
+  /** Those after them are laid out when they come into sight. */
+  views: number;
   characters: number;
   elements: number;
 }

@@ -8,8 +8,8 @@ import { isBlank, visible } from "../view/untrusted.ts";
 import { beginning } from "../view/wording.ts";
 import { html } from "./dom.ts";
 import type { Drawing, Drawn } from "./drawing.ts";
-import { highlighted } from "./highlight.ts";
 import { linked } from "./link.ts";
+import { sourceCode } from "./long_text.ts";
 
 type Token = ReturnType<typeof parser.parse>[number];
 
@@ -116,8 +116,7 @@ class Writer {
   }
 
   code(source: string, language?: string): void {
-    const code = html("code", {}, ...highlighted(source, language));
-    this.#open(html("pre", { class: "code", tabindex: 0, dir: "ltr" }, code));
+    this.#open(html("pre", { class: "code", tabindex: 0, dir: "ltr" }, sourceCode(source, language)));
     this.#close();
   }
 

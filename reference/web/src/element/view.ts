@@ -48,9 +48,8 @@ export async function drawView(
   const { content } = view;
   const title = view.title ? label(view.title) : "";
   const outermost = path === "";
-  const root = html("div", {
-    class: CARDS.has(content.kind) ? `view card of-${content.kind}` : `view of-${content.kind}`,
-  });
+  const far = drawing.room.views-- > 0 ? "" : " far";
+  const root = html("div", { class: `view${CARDS.has(content.kind) ? " card" : ""} of-${content.kind}${far}` });
   if (title) {
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", title);

@@ -184,7 +184,7 @@ export class XmcpDisplay extends HTMLElement {
       partial: this.hasAttribute("partial"),
       live: this.hasAttribute("live"),
       width: (this.clientWidth || DEFAULT_WIDTH) - CARD_EDGES,
-      room: { characters: 100_000, elements: 3_000 },
+      room: { views: 3, characters: 100_000, elements: 3_000 },
       choices: this.#choices,
       pause: pauses(),
     };

@@ -169,10 +169,11 @@ export interface Notification {
   readonly level: Level;
 }
 
-/** Labels with values. */
+/** Labels with values; `total` counts those that were left out as well. */
 export interface Facts {
   readonly kind: "facts";
   readonly items: readonly (readonly [label: string, value: unknown])[];
+  readonly total: number;
 }
 
 /** One number that matters. */
@@ -183,10 +184,11 @@ export interface Metric {
   readonly delta: number | string | null;
 }
 
-/** One or more numbers that matter. */
+/** One or more numbers that matter; `total` counts those that were left out as well. */
 export interface Metrics {
   readonly kind: "metrics";
   readonly items: readonly Metric[];
+  readonly total: number;
 }
 
 /** A file the person can open or save; `size` in bytes. */

@@ -31,7 +31,7 @@ function planned(envelope: JsonObject, depth: number, room: Room): View {
       let [content, leftOut] = contentOf(link, depth, room);
       title = words(link, "title") ?? title ?? (kind === "chart" ? chartTitle(member(link, "payload")) : null);
       let alt = words(link, "alt");
-      if (alt !== null && kind === "chart") [alt, leftOut] = room.words(alt);
+      if (alt !== null && kind === "chart") [alt, leftOut] = room.words(alt, LIMITS.MESSAGE);
       const notices = refusal === null ? leftOut : [`${refusal}; showing its fallback`, ...leftOut];
       return { content, renderedAs: String(kind), title, alt, notices };
     } catch (reason) {

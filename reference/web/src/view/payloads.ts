@@ -31,19 +31,21 @@ function table(payload: unknown): Content {
   if (Array.isArray(payload)) {
     const rows = payload as JsonObject[];
     const keys = new Set<string>();
-    for (const row of rows) for (const key in row) keys.add(key);
-    return grid(Array.from(keys, (key) => ({ key })), rows, {});
+    for (const row of rows.slice(0, LIMITS.TABLE_ROWS_READ)) for (const key in row) keys.add(key);
+    return grid([...keys], rows, {});
   }
   const written = payload as { columns: readonly (string | JsonObject)[]; rows: readonly Row[] };
-  const columns = written.columns.map((column) => (typeof column === "string" ? { key: column } : column));
-  for (const row of written.rows) {
-    if (Array.isArray(row)) while (columns.length < row.length) columns.push({ key: "" });
+  const columns = [...written.columns];
+  for (const row of written.rows.slice(0, LIMITS.TABLE_ROWS_READ)) {
+    if (Array.isArray(row)) while (columns.length < row.length) columns.push("");
   }
   return grid(columns, written.rows, payload as JsonObject);
 }
 
-function grid(allColumns: readonly JsonObject[], written: readonly Row[], whole: JsonObject): Table {
-  const columns = allColumns.slice(0, LIMITS.TABLE_COLUMNS);
+function grid(allColumns: readonly (string | JsonObject)[], written: readonly Row[], whole: JsonObject): Table {
+  const columns = allColumns
+    .slice(0, LIMITS.TABLE_COLUMNS)
+    .map((column) => (typeof column === "string" ? { key: column } : column));
   const keys = columns.map((column) => column["key"] as string);
   const rows = new MadeRows(written, keys);
   const aligned = [...rows.slice(0, LIMITS.TABLE_ROWS_ALIGNED)];
@@ -89,8 +91,8 @@ class MadeRows implements Rows {
   }
 }
 
-function titleOf(column: JsonObject): string {
-  return (member(column, "title") ?? column["key"]) as string;
+function titleOf(column: string | JsonObject): string {
+  return typeof column === "string" ? column : ((member(column, "title") ?? column["key"]) as string);
 }
 
 function cells(row: Row, keys: readonly string[]): readonly unknown[] {
@@ -150,14 +152,19 @@ function code(payload: unknown): Content {
 }
 
 function facts(payload: unknown): Content {
-  if (!Array.isArray(payload)) return { kind: "facts", items: Object.entries(payload as JsonObject) };
+  if (!Array.isArray(payload)) {
+    const names = Object.keys(payload as JsonObject);
+    const items = names.slice(0, LIMITS.ITEMS).map((name): [string, unknown] => [name, (payload as JsonObject)[name]]);
+    return { kind: "facts", items, total: names.length };
+  }
   const written = payload as { label: string; value: unknown }[];
-  return { kind: "facts", items: written.map((fact) => [fact.label, fact.value]) };
+  const items = written.slice(0, LIMITS.ITEMS).map((fact): [string, unknown] => [fact.label, fact.value]);
+  return { kind: "facts", items, total: written.length };
 }
 
 function metrics(payload: unknown): Content {
   const written = (Array.isArray(payload) ? payload : [payload]) as (JsonObject & { label: string; value: number | string })[];
-  const items = written.map(
+  const items = written.slice(0, LIMITS.ITEMS).map(
     (one): Metric => ({
       label: one.label,
       value: one.value,
@@ -165,7 +172,7 @@ function metrics(payload: unknown): Content {
       delta: (member(one, "delta") as number | string | undefined) ?? null,
     }),
   );
-  return { kind: "metrics", items };
+  return { kind: "metrics", items, total: written.length };
 }
 
 function file(payload: unknown): Content {
@@ -181,7 +188,8 @@ function reference(payload: unknown): Content {
     ["type", written.type],
     ["size", byteSize(written.bytes)],
   ];
-  return { kind: "facts", items: note === null ? items : [...items, ["note", note]] };
+  if (note !== null) items.push(["note", note]);
+  return { kind: "facts", items, total: items.length };
 }
 
 const READERS: Readonly<Record<string, (payload: unknown) => Content>> = {

@@ -8,7 +8,7 @@
  */
 
 import { first, lengthOf } from "./code_points.ts";
-import { CannotShow, type Chart, type Content, type Facts, type Json, type Metrics, type Table } from "./content.ts";
+import { CannotShow, type Chart, type Content, type Facts, type Json, type Table } from "./content.ts";
 import type { JsonObject } from "./json.ts";
 import { measured } from "./markdown_size.ts";
 import { count, total } from "./numerals.ts";
@@ -40,10 +40,12 @@ export class Room {
     return this.#parts-- > 0;
   }
 
-  /** Return a text, or its beginning for which there is room, and the notice about the rest. */
-  words(text: string): Words {
-    const most = first(text, ROOM.characters);
-    const wanted = lengthOf(most);
+  /**
+   * Return a text, or its beginning for which there is room, and the notice about the rest. No more than `most` characters
+   * of it are shown in any case.
+   */
+  words(text: string, most: number = LIMITS.CHARACTERS): Words {
+    const wanted = lengthOf(first(text, most));
     const given = this.#take("characters", wanted);
     return given === wanted ? [text, []] : beginning(text, first(text, given));
   }
@@ -55,7 +57,8 @@ export class Room {
     if (name) {
       const text = (content as unknown as JsonObject)[name] as string | null;
       if (text === null) return [content, []];
-      const [words, notices] = kind === "markdown" ? this.#markdown(text) : this.words(text);
+      const most = kind === "notification" || kind === "image" ? LIMITS.MESSAGE : LIMITS.CHARACTERS;
+      const [words, notices] = kind === "markdown" ? this.#markdown(text) : this.words(text, most);
       return [{ ...content, [name]: words }, notices];
     }
     switch (kind) {
@@ -64,9 +67,12 @@ export class Room {
       case "table":
         return [this.#table(content), []];
       case "facts":
-        return this.#items(content, 2);
-      case "metrics":
-        return this.#items(content, 4);
+      case "metrics": {
+        const { items } = content;
+        const values = kind === "facts" ? 2 : 4;
+        const shown = Math.floor(this.#take("values", items.length * values) / values);
+        return [{ ...content, items: items.slice(0, shown) } as Facts, []];
+      }
       case "bars":
       case "plot":
       case "pie":
@@ -105,15 +111,6 @@ export class Room {
     if (given === wanted) return table;
     const shown = rows.slice(0, Math.floor(given / columns.length));
     return { ...table, rows: shown, totalRows: Math.max(totalRows ?? 0, rows.length) };
-  }
-
-  /** Return the facts or metrics there is room for, each of so many values. */
-  #items(content: Facts | Metrics, values: number): Fitted {
-    const { kind, items } = content;
-    const wanted = Math.min(items.length, LIMITS.ITEMS);
-    const shown = Math.floor(this.#take("values", wanted * values) / values);
-    if (shown === wanted) return [content, []];
-    return [{ ...content, items: items.slice(0, shown) } as Facts, [firstOf(shown, items.length, kind)]];
   }
 
   #check(chart: Chart): void {

@@ -63,10 +63,8 @@ function faultOfItems(shapes: Shapes, shape: Shape, value: readonly unknown[]): 
   if (shape.maxItems !== undefined && value.length > shape.maxItems) {
     return { place: "", words: `has ${count(value.length)} items; at most ${count(shape.maxItems)} are drawn` };
   }
-  if (!shape.items) return null;
-  const onlyType = Object.keys(shape.items).every((keyword) => keyword === "type");
+  if (!shape.items || areAll(shape.items, value)) return null;
   for (let at = 0; at < value.length; at++) {
-    if (onlyType && isOf(shape.items, value[at])) continue; // the rows of a table, which can be very many
     const found = faultOf(shapes, shape.items, value[at]);
     if (found) return below(`[${at}]`, found);
   }
@@ -88,14 +86,26 @@ function faultOfMembers(shapes: Shapes, shape: Shape, value: JsonObject): Fault 
   }
   const others = shape.additionalProperties;
   if (others === true || (!others && !shape.properties)) return null;
-  const names = Object.keys(value);
-  if (others && names.every((name) => isListed(shape, name) || !faultOf(shapes, others, value[name]))) return null;
-  names.sort(compare);
+  if (others && haveOnly(others, value)) return null;
+  const names = Object.keys(value).sort(compare);
   for (const name of names) {
     const found = isListed(shape, name) ? null : others ? faultOf(shapes, others, value[name]) : NOT_DRAWN;
     if (found) return below(`.${name}`, found);
   }
   return null;
+}
+
+/** Tell whether a shape asks for a type only, and all items are of it: the rows of a table can be very many. */
+function areAll(shape: Shape, items: readonly unknown[]): boolean {
+  if (shape.anyOf) return shape.anyOf.some((branch) => areAll(branch, items));
+  for (const keyword in shape) if (keyword !== "type") return false;
+  return items.every((item) => isOf(shape, item));
+}
+
+/** Tell the same of the members of an object; reading their names and then their values would take twice as long. */
+function haveOnly(shape: Shape, value: JsonObject): boolean {
+  for (const name in value) if (!areAll(shape, [value[name]])) return false;
+  return true;
 }
 
 function below(part: string, found: Fault): Fault {

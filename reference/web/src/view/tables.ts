@@ -7,11 +7,12 @@
 
 import type { Align, Column, Table } from "./content.ts";
 import { asSent, count, english, type Quantity } from "./numerals.ts";
+import { LIMITS } from "./tables.generated.ts";
 import { label } from "./untrusted.ts";
 import { firstOf, scalar } from "./wording.ts";
 
 /** Rows that a page draws. */
-export const MAX_ROWS = 100_000;
+export const MAX_ROWS = LIMITS.TABLE_ROWS_READ;
 
 /**
  * The shown cells of one column, null where there is no value.
@@ -33,7 +34,7 @@ export function columnsOf(table: Table, mostRows = MAX_ROWS, quantity: Quantity 
 }
 
 function columnView(table: Table, column: Column, at: number, shown: number, quantity: Quantity): ColumnView {
-  const numeric = column.align === "right" && onlyNumbers(table, at, shown);
+  const numeric = column.align === "right" && onlyNumbers(table, at, Math.min(shown, LIMITS.TABLE_ROWS_ALIGNED));
   return {
     title: label(column.title, 80),
     align: column.align,

@@ -7,7 +7,7 @@
  */
 
 import { first, lengthOf } from "./code_points.ts";
-import type { Bars, Chart, Code, File, Image, Json, Metric, Notification } from "./content.ts";
+import type { Bars, Chart, Code, Facts, File, Image, Json, Metric, Metrics, Notification } from "./content.ts";
 import { byteSize, count, english, total, type Quantity } from "./numerals.ts";
 import { outline } from "./outline.ts";
 import { LIMITS, WORDS } from "./tables.generated.ts";
@@ -37,15 +37,14 @@ export function firstOf(shown: number, total: number, what: string): string {
 }
 
 /** Return the first characters of a text as they are, and a notice if there are more. */
-export function beginning(text: string): Cut {
-  const start = first(text, LIMITS.CHARACTERS);
-  return [start, start === text ? null : firstOf(LIMITS.CHARACTERS, lengthOf(text), "characters")];
+export function beginning(text: string, most: number = LIMITS.CHARACTERS): Cut {
+  const start = first(text, most);
+  return [start, start === text ? null : firstOf(most, lengthOf(text), "characters")];
 }
 
-/** Return the first facts or metrics, and a notice if there are more. `what` is their plural. */
-export function firstItems<Item>(items: readonly Item[], what: string): readonly [readonly Item[], string | null] {
-  const cut = items.length > LIMITS.ITEMS;
-  return [items.slice(0, LIMITS.ITEMS), cut ? firstOf(LIMITS.ITEMS, items.length, what) : null];
+/** Return the sentence about facts or metrics that are left out, null if none are. */
+export function itemsMissing({ kind, items, total }: Facts | Metrics): string | null {
+  return total > items.length ? firstOf(items.length, total, kind) : null;
 }
 
 /** Return the sentence about categories of a bar chart that are left out; empty if none are. */
@@ -84,7 +83,7 @@ export function codeHeading(code: Code): string {
 
 /** Return the message with every hidden character revealed, and a notice if not all of it is there. */
 export function message(notification: Notification): Cut {
-  const [text, notice] = beginning(notification.message);
+  const [text, notice] = beginning(notification.message, LIMITS.MESSAGE);
   return [revealed(text), notice];
 }
 
@@ -102,7 +101,9 @@ export function isInline(image: Image): boolean {
 
 /** Return the description of the picture; null if it has none. */
 export function imageDescription(image: Image): string | null {
-  return image.alt === null || isBlank(image.alt) ? null : revealed(beginning(image.alt)[0]);
+  if (image.alt === null || isBlank(image.alt)) return null;
+  const start = first(image.alt, LIMITS.MESSAGE);
+  return revealed(start === image.alt ? start : `${start}…`);
 }
 
 /** Return media type, size in pixels and, of an inline picture, size in bytes; empty if none is known. */

@@ -19,7 +19,7 @@ from xmcp.render.svg import chart
 from xmcp.render.view import content, wording
 from xmcp.render.view.charts import chart_table
 from xmcp.render.view.limits import INLINE_IMAGE, JSON_NODES
-from xmcp.render.view.untrusted import is_blank, label, revealed
+from xmcp.render.view.untrusted import is_blank, label
 
 Styles: TypeAlias = Literal["sheet", "inline", "none"]
 Drawer: TypeAlias = Callable[[Any, content.View, int], Markup]
@@ -162,7 +162,7 @@ def _table(shown: content.Table, view: content.View, _level: int) -> Markup:
 
 def _chart(shown: content.Chart, view: content.View, _level: int) -> Markup:
     """Return the drawing of a chart, its description, and its data for those to whom the drawing says nothing."""
-    alt = revealed(wording.beginning(view.alt)[0]) if view.alt else None
+    alt = wording.description(view.alt) if view.alt else None
     data = element("details", element("summary", "Data"), table(chart_table(shown), "Data of the chart", _MOST_DATA))
     drawing = element("div", chart(shown, alt), class_="scroll", tabindex=0)
     return element("figure", drawing, element("figcaption", alt) if alt else None, data)
@@ -197,7 +197,7 @@ def _notification(shown: content.Notification, _view: content.View, _level: int)
 
 
 def _facts(shown: content.Facts, _view: content.View, _level: int) -> Markup:
-    items, notice = wording.first_items(shown.items, "facts")
+    items, notice = shown.items, wording.items_missing(shown)
     rows = [
         element("tr", element("th", label(name), class_="fact", scope="row"), _fact(wording.scalar(value)))
         for name, value in items
@@ -213,7 +213,7 @@ _ARROWS: Final[Mapping[wording.Direction | None, str]] = {"up": "▲ ", "down": 
 
 
 def _metrics(shown: content.Metrics, _view: content.View, _level: int) -> Markup:
-    items, notice = wording.first_items(shown.items, "metrics")
+    items, notice = shown.items, wording.items_missing(shown)
     cards = element("div", joined(map(_metric, items)), class_="metrics") if items else _NOTHING
     return _with_note(cards, notice)
 

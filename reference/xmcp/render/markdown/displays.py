@@ -15,7 +15,7 @@ from xmcp.render.markdown.writing import escaped, fenced, grid, heading, linked,
 from xmcp.render.view import content, wording
 from xmcp.render.view.charts import chart_table
 from xmcp.render.view.tables import columns_missing, columns_of, rows_missing
-from xmcp.render.view.untrusted import is_blank, label, revealed
+from xmcp.render.view.untrusted import is_blank, label
 
 Drawer: TypeAlias = Callable[[Any, content.View, int], str]
 """From a content, its view and the level of the titles inside it to Markdown."""
@@ -101,7 +101,7 @@ def _table(shown: content.Table, _view: content.View, _level: int) -> str:
 
 
 def _chart(shown: content.Chart, view: content.View, level: int) -> str:
-    words = paragraphs(revealed(view.alt)) if view.alt else one_line(wording.chart_description(shown))
+    words = paragraphs(wording.description(view.alt)) if view.alt else one_line(wording.chart_description(shown))
     return _parts(words, _table(chart_table(shown), view, level))
 
 
@@ -122,7 +122,7 @@ def _notification(shown: content.Notification, _view: content.View, _level: int)
 
 
 def _facts(shown: content.Facts, _view: content.View, _level: int) -> str:
-    items, notice = wording.first_items(shown.items, "facts")
+    items, notice = shown.items, wording.items_missing(shown)
     lines = [f"- {one_line(label(name))}: {_value(value)}" for name, value in items]
     return _parts("\n".join(lines) or _NOTHING, _note(notice or ""))
 
@@ -136,7 +136,7 @@ _ARROWS: Final[Mapping[wording.Direction | None, str]] = {"up": "▲ ", "down": 
 
 
 def _metrics(shown: content.Metrics, _view: content.View, _level: int) -> str:
-    items, notice = wording.first_items(shown.items, "metrics")
+    items, notice = shown.items, wording.items_missing(shown)
     return _parts("\n".join(map(_metric, items)) or _NOTHING, _note(notice or ""))
 
 

@@ -177,7 +177,7 @@ def _facts(shown: content.Facts) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(max_width=32)
     grid.add_column()
-    items, notice = wording.first_items(shown.items, "facts")
+    items, notice = shown.items, wording.items_missing(shown)
     for name, value in items:
         grid.add_row(Text(label(name), style="dim"), cell(wording.scalar(value)))
     return _with_notice(grid, notice)
@@ -197,7 +197,7 @@ def _metrics(shown: content.Metrics) -> RenderableType:
     grid.add_column(max_width=32)
     grid.add_column(justify="right")
     grid.add_column()
-    items, notice = wording.first_items(shown.items, "metrics")
+    items, notice = shown.items, wording.items_missing(shown)
     for metric in items:
         value, unit = wording.amount(metric)
         change, direction = wording.change(metric)

@@ -187,9 +187,10 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Labels with values."""
+    """Labels with values; `total` counts those that were left out as well."""
 
     items: tuple[tuple[str, object], ...]
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +205,10 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """One or more numbers that matter."""
+    """One or more numbers that matter; `total` counts those that were left out as well."""
 
     items: tuple[Metric, ...]
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow, View
-from xmcp.render.view.limits import FALLBACKS, GROUP_DEPTH, GROUP_ITEMS
+from xmcp.render.view.limits import FALLBACKS, GROUP_DEPTH, GROUP_ITEMS, MESSAGE
 from xmcp.render.view.payloads import READERS, read
 from xmcp.render.view.room import Fitted, Room
 from xmcp.render.view.untrusted import is_blank, label
@@ -44,7 +44,7 @@ def _plan(envelope: Envelope, depth: int, room: Room) -> View:
         refused = (f"{refusals[0]}; showing its fallback",) if refusals else ()
         alt = _words(link, "alt")
         if alt and isinstance(found, content.Chart):
-            alt, left_out = room.words(alt)
+            alt, left_out = room.words(alt, MESSAGE)
         return View(found, rendered_as=str(kind), title=title, notices=(*refused, *left_out), alt=alt)
     last = _last_steps(chain)
     found, left_out = room.fitted(last.content)

@@ -28,8 +28,12 @@ CHARACTERS: Final = 200_000
 """Characters of a text, of Markdown, of source text or of JSON."""
 MARKDOWN_PIECES: Final = 10_000
 """Lines of a Markdown text, or of its tables the cells, with those that a short row leaves out."""
+MESSAGE: Final = 10_000
+"""Characters of a notification, and of the description of a picture or chart."""
+TABLE_ROWS_READ: Final = 100_000
+"""Rows that a page scrolls through, and whose members are the columns."""
 TABLE_ROWS: Final = 1_000
-"""Rows that stand one below the other; a page scrolls through more of them."""
+"""Rows that stand one below the other."""
 JSON_NODES: Final = 5_000
 """Values and members of a JSON value, where the renderer names no other number."""
 TABLE_COLUMNS: Final = 64

@@ -7,11 +7,12 @@ are read in vega_lite_charts.py, groups in fallback_ladder.py, because their mem
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, TypeAlias, overload
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
-from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, TABLE_COLUMNS, TABLE_ROWS_ALIGNED
+from xmcp.render.view.limits import IMAGE_SIDE, INLINE_IMAGE, ITEMS, TABLE_COLUMNS, TABLE_ROWS_ALIGNED, TABLE_ROWS_READ
 from xmcp.render.view.numerals import are_numbers, byte_size
 from xmcp.render.view.payload_shapes import SHAPES
 from xmcp.render.view.picture_size import picture_size
@@ -31,10 +32,10 @@ def read(kind: str, payload: object) -> content.Content:
 
 def _table(payload: Any) -> content.Content:
     if isinstance(payload, list):
-        keys = dict.fromkeys(key for row in payload for key in row)
+        keys = dict.fromkeys(key for row in payload[:TABLE_ROWS_READ] for key in row)
         return _grid([{"key": key} for key in keys], payload, {})
     columns = [{"key": column} if isinstance(column, str) else column for column in payload["columns"]]
-    width = max((len(row) for row in payload["rows"] if isinstance(row, list)), default=0)
+    width = max((len(row) for row in payload["rows"][:TABLE_ROWS_READ] if isinstance(row, list)), default=0)
     columns += [{"key": ""}] * (width - len(columns))
     return _grid(columns, payload["rows"], payload)
 
@@ -117,14 +118,15 @@ def _code(payload: Any) -> content.Content:
 
 def _facts(payload: Any) -> content.Content:
     if isinstance(payload, dict):
-        return content.Facts(tuple(payload.items()))
-    return content.Facts(tuple((fact["label"], fact["value"]) for fact in payload))
+        return content.Facts(tuple(islice(payload.items(), ITEMS)), len(payload))
+    return content.Facts(tuple((fact["label"], fact["value"]) for fact in payload[:ITEMS]), len(payload))
 
 
 def _metrics(payload: Any) -> content.Content:
     metrics = payload if isinstance(payload, list) else [payload]
     return content.Metrics(
-        tuple(content.Metric(one["label"], one["value"], one.get("unit"), one.get("delta")) for one in metrics)
+        tuple(content.Metric(one["label"], one["value"], one.get("unit"), one.get("delta")) for one in metrics[:ITEMS]),
+        len(metrics),
     )
 
 
@@ -135,7 +137,7 @@ def _file(payload: Any) -> content.Content:
 
 def _reference(payload: Any) -> content.Content:
     note = (("note", payload["note"]),) if "note" in payload else ()
-    return content.Facts((("type", payload["type"]), ("size", byte_size(int(payload["bytes"]))), *note))
+    return content.Facts((("type", payload["type"]), ("size", byte_size(int(payload["bytes"]))), *note), 2 + len(note))
 
 
 Reader: TypeAlias = Callable[[Any], content.Content]

@@ -7,13 +7,13 @@ has no beginning: without room for it, the next step of the fallback ladder is s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
-from xmcp.render.view.limits import ITEMS, JSON_NODES, LEAST, PARTS, ROOM, TABLE_ROWS
+from xmcp.render.view.limits import CHARACTERS, JSON_NODES, LEAST, MESSAGE, PARTS, ROOM, TABLE_ROWS
 from xmcp.render.view.markdown_size import measured
 from xmcp.render.view.outline import nodes_of, outline
 from xmcp.render.view.wording import JSON_IS_CUT, first_of
@@ -47,9 +47,12 @@ class Room:
         self._parts -= 1
         return self._parts >= 0
 
-    def words(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Return a text, or its beginning for which there is room, and the notice about the rest."""
-        wanted = min(len(text), ROOM["characters"])
+    def words(self, text: str, most: int = CHARACTERS) -> tuple[str, tuple[str, ...]]:
+        """Return a text, or its beginning for which there is room, and the notice about the rest.
+
+        No more than `most` characters of it are shown in any case.
+        """
+        wanted = min(len(text), most)
         given = self._take("characters", wanted)
         return (text, ()) if given == wanted else _beginning(text, given)
 
@@ -64,19 +67,17 @@ class Room:
             text = getattr(shown, name)
             if text is None:
                 return shown, ()
-            words, notices = self._markdown(text) if kind is content.Markdown else self.words(text)
+            most = MESSAGE if kind in (content.Notification, content.Image) else CHARACTERS
+            words, notices = self._markdown(text) if kind is content.Markdown else self.words(text, most)
             return replace(shown, **{name: words}), notices
         match shown:
             case content.Json(value):
                 return self._json(shown, value)
             case content.Table():
                 return self._table(shown), ()
-            case content.Facts(items):
-                count, notices = self._items(items, _VALUES_OF_A_FACT, "facts")
-                return content.Facts(items[:count]), notices
-            case content.Metrics(items):
-                count, notices = self._items(items, _VALUES_OF_A_METRIC, "metrics")
-                return content.Metrics(items[:count]), notices
+            case content.Facts(items) | content.Metrics(items):
+                values = _VALUES_OF_A_FACT if kind is content.Facts else _VALUES_OF_A_METRIC
+                return replace(shown, items=items[: self._take("values", len(items) * values) // values]), ()
             case content.Bars() | content.Plot() | content.Pie() | content.Heat():
                 self._check(shown)
         return shown, ()
@@ -107,12 +108,6 @@ class Room:
             return shown
         total = max(shown.total_rows or 0, len(shown.rows))
         return replace(shown, rows=shown.rows[: given // columns], total_rows=total)
-
-    def _items(self, items: Sequence[object], values: int, what: str) -> tuple[int, tuple[str, ...]]:
-        """Return how many facts or metrics there is room for, each of so many values, and the notice."""
-        wanted = min(len(items), ITEMS)
-        count = self._take("values", wanted * values) // values
-        return (len(items), ()) if count == wanted else (count, (first_of(count, len(items), what),))
 
     def _check(self, chart: content.Chart) -> None:
         values = _values_of(chart)

@@ -6,11 +6,11 @@ Pure functions from content to strings. Colours, signs and layout are the render
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, TypeAlias, TypeVar
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
 
 from xmcp.render.view import content
-from xmcp.render.view.limits import CELL, CHARACTERS, ITEMS
+from xmcp.render.view.limits import CELL, CHARACTERS, MESSAGE
 from xmcp.render.view.numerals import byte_size, is_number, quantity
 from xmcp.render.view.outline import MAX_NODES, outline
 from xmcp.render.view.untrusted import is_blank, label, revealed, visible
@@ -32,7 +32,6 @@ LEVELS: Final[Mapping[content.Level, str]] = {
 }
 """The name of each notification level."""
 
-Item = TypeVar("Item")
 Direction: TypeAlias = Literal["up", "down"]
 _DIRECTIONS: Final[Mapping[str, Direction]] = {"+": "up", "-": "down", "−": "down"}
 
@@ -54,16 +53,17 @@ def first_of(shown: int, total: int, what: str) -> str:
     return f"first {shown:,} of {total:,} {what} shown"
 
 
-def beginning(text: str) -> tuple[str, str | None]:
-    """Return the first `CHARACTERS` characters of a text as they are, and a notice if there are more."""
-    if len(text) <= CHARACTERS:
+def beginning(text: str, most: int = CHARACTERS) -> tuple[str, str | None]:
+    """Return the first `most` characters of a text as they are, and a notice if there are more."""
+    if len(text) <= most:
         return text, None
-    return text[:CHARACTERS], first_of(CHARACTERS, len(text), "characters")
+    return text[:most], first_of(most, len(text), "characters")
 
 
-def first_items(items: Sequence[Item], what: str) -> tuple[Sequence[Item], str | None]:
-    """Return the first facts or metrics, and a notice if there are more. `what` is their plural."""
-    return items[:ITEMS], first_of(ITEMS, len(items), what) if len(items) > ITEMS else None
+def items_missing(shown: content.Facts | content.Metrics) -> str | None:
+    """Return the sentence about facts or metrics that are left out, None if none are."""
+    count, what = len(shown.items), "facts" if isinstance(shown, content.Facts) else "metrics"
+    return first_of(count, shown.total, what) if shown.total > count else None
 
 
 def categories_missing(bars: content.Bars) -> str:
@@ -94,7 +94,7 @@ def code_heading(code: content.Code) -> str:
 
 def message(notification: content.Notification) -> tuple[str, str | None]:
     """Return the message with every hidden character revealed, and a notice if not all of it is there."""
-    text, notice = beginning(notification.message)
+    text, notice = beginning(notification.message, MESSAGE)
     return revealed(text), notice
 
 
@@ -112,7 +112,12 @@ def is_inline(image: content.Image) -> bool:
 
 def image_description(image: content.Image) -> str | None:
     """Return the description of the picture; None if it has none."""
-    return None if image.alt is None or is_blank(image.alt) else revealed(beginning(image.alt)[0])
+    return None if image.alt is None or is_blank(image.alt) else description(image.alt)
+
+
+def description(alt: str) -> str:
+    """Return the description of a picture or chart with every hidden character revealed; an ellipsis ends it if cut."""
+    return revealed(alt if len(alt) <= MESSAGE else f"{alt[:MESSAGE]}…")
 
 
 def image_facts(image: content.Image) -> str:
