@@ -53,7 +53,7 @@ export class XmcpDisplay extends HTMLElement {
   readonly #root: ShadowRoot;
   readonly #said = html("div", { class: "said", role: "status" });
   readonly #choices = new Map<string, unknown>();
-  readonly #observer = new ResizeObserver((entries) => this.#resized(entries));
+  readonly #observer = new ResizeObserver((entries) => void this.#resized(entries));
   readonly #widths = new Map<Element, { drawn: Drawn; width: number }>();
   #envelope: unknown;
   #host: Host | undefined;
@@ -214,13 +214,15 @@ export class XmcpDisplay extends HTMLElement {
     }
   }
 
-  #resized(entries: readonly ResizeObserverEntry[]): void {
+  async #resized(entries: readonly ResizeObserverEntry[]): Promise<void> {
+    const pause = pauses();
     for (const { target, contentRect } of entries) {
       const known = this.#widths.get(target);
       const width = Math.floor(contentRect.width);
       if (!known || known.width === width || width === 0) continue;
       known.width = width;
-      known.drawn.resize?.(width);
+      await pause();
+      if (this.#widths.get(target) === known) known.drawn.resize?.(width);
     }
   }
 

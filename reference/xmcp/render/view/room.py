@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
@@ -69,7 +69,7 @@ class Room:
                 return shown, ()
             most = MESSAGE if kind in (content.Notification, content.Image) else CHARACTERS
             words, notices = self._markdown(text) if kind is content.Markdown else self.words(text, most)
-            return replace(shown, **{name: words}), notices
+            return _with(shown, name, words), notices
         match shown:
             case content.Json(value):
                 return self._json(shown, value)
@@ -77,7 +77,7 @@ class Room:
                 return self._table(shown), ()
             case content.Facts(items) | content.Metrics(items):
                 values = _VALUES_OF_A_FACT if kind is content.Facts else _VALUES_OF_A_METRIC
-                return replace(shown, items=items[: self._take("values", len(items) * values) // values]), ()
+                return _with(shown, "items", items[: self._take("values", len(items) * values) // values]), ()
             case content.Bars() | content.Plot() | content.Pie() | content.Heat():
                 self._check(shown)
         return shown, ()
@@ -115,6 +115,10 @@ class Room:
         if wanted > max(self._left["values"], LEAST["values"]):
             raise CannotShow(f"what stands before it leaves no room for its {values:,} values")
         self._take("values", wanted)
+
+
+def _with(shown: Any, member: str, value: object) -> content.Content:
+    return replace(shown, **{member: value})  # type: ignore[no-any-return]
 
 
 def _beginning(text: str, count: int) -> tuple[str, tuple[str, ...]]:

@@ -1,4 +1,5 @@
-// A table. Up to 200 rows stand in the page; of a longer one only those in sight do, in lines of one height.
+// A table. Up to 200 rows of up to 4,000 cells stand in the page; of a longer one only those in sight do, in lines of one
+// height.
 import type { Rows, Table } from "../../view/content.ts";
 import { asSent } from "../../view/numerals.ts";
 import { type ColumnView, MAX_ROWS, columnsMissing, columnsOf, rowsMissing } from "../../view/tables.ts";
@@ -9,10 +10,12 @@ import { type Direction, ordered, unordered } from "./row_order.ts";
 import { commaSeparated, tabSeparated } from "./saved_table.ts";
 
 const MOST_ROWS_IN_PAGE = 200;
+const MOST_CELLS_IN_PAGE = 4_000;
 const MOST_ROWS_ON_PAPER = 5_000;
 /** From this number of rows on there is a field that filters them. */
 const ROWS_TO_FILTER = 12;
-const ROWS_OUT_OF_SIGHT = 12;
+/** Rows above and below those in sight that stand in the page as well; fewer of a table of many columns. */
+const [ROWS_OUT_OF_SIGHT, CELLS_OUT_OF_SIGHT] = [12, 240];
 const ROW_HEIGHT = 32;
 const HEIGHT_IN_SIGHT = 432;
 const WIDEST_COLUMN = 36;
@@ -98,6 +101,7 @@ class ShownTable {
   #filtered: Uint32Array = new Uint32Array();
   #first = -1;
   #last = -1;
+  readonly #outOfSight: number;
   #waiting = 0;
   #choosing = 0;
 
@@ -108,8 +112,9 @@ class ShownTable {
     path: string,
     name: string,
   ) {
+    this.#outOfSight = Math.min(ROWS_OUT_OF_SIGHT, Math.ceil(CELLS_OUT_OF_SIGHT / columns.length));
     this.#rows = table.rows.length > MAX_ROWS ? table.rows.slice(0, MAX_ROWS) : table.rows;
-    this.#long = this.#rows.length > MOST_ROWS_IN_PAGE;
+    this.#long = this.#rows.length > Math.min(MOST_ROWS_IN_PAGE, MOST_CELLS_IN_PAGE / columns.length);
     const kept = drawing.choices.get(path) as Choice | undefined;
     this.#choice = kept ?? { column: undefined, direction: "ascending", filter: "", scrolled: 0 };
     drawing.choices.set(path, this.#choice);
@@ -142,8 +147,10 @@ class ShownTable {
   }
 
   resize(): void {
+    // To measure a table that the browser has not laid out would make it do so.
+    if (!this.#long || this.#scroll.checkVisibility?.({ contentVisibilityAuto: true }) === false) return;
     this.#first = -1;
-    if (this.#long) this.#showInSight();
+    this.#showInSight();
   }
 
   #header(column: ShownColumn): HTMLElement {
@@ -252,11 +259,11 @@ class ShownTable {
     const { length } = this.#filtered;
     const height = this.#scroll.clientHeight || HEIGHT_IN_SIGHT;
     const top = Math.floor(this.#scroll.scrollTop / ROW_HEIGHT);
-    const first = Math.max(0, Math.min(top, length) - ROWS_OUT_OF_SIGHT);
-    const last = Math.min(length, top + Math.ceil(height / ROW_HEIGHT) + ROWS_OUT_OF_SIGHT);
+    const first = Math.max(0, Math.min(top, length) - this.#outOfSight);
+    const last = Math.min(length, top + Math.ceil(height / ROW_HEIGHT) + this.#outOfSight);
     this.#space.style.height = `${(length + 1) * ROW_HEIGHT}px`;
     // What stands there already reaches beyond what is in sight: it is drawn anew after some steps only.
-    const near = this.#first >= 0 && Math.abs(first - this.#first) < ROWS_OUT_OF_SIGHT / 2;
+    const near = this.#first >= 0 && Math.abs(first - this.#first) < this.#outOfSight / 2;
     if (!near || last > this.#last) this.#show(first, last);
   }
 
