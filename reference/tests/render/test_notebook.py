@@ -17,7 +17,7 @@ from html5lib import HTMLParser
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from support.browser import page
-from support.hostile_displays import HOSTILE
+from support.hostile_displays import NAMES, envelope
 
 from xmcp import DisplayEnvelope
 from xmcp.chat.events import (
@@ -122,9 +122,9 @@ def test_a_large_envelope_is_not_kept_in_the_notebook() -> None:
     assert ENVELOPE not in bundle_of({"type": "table", "payload": [{"text": "x" * 1000}] * 1000})
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_display_has_no_form_that_a_notebook_would_run(name: str) -> None:
-    bundle = bundle_of(HOSTILE[name])
+    bundle = bundle_of(envelope(name))
     assert set(bundle) <= {ENVELOPE, VEGA_LITE, "text/html", "text/plain"}
     cells = [nbformat.v4.new_output("display_data", data=bundle)]
     nbformat.validate(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=cells)]))

@@ -139,6 +139,12 @@ def test_lines_of_markdown_are_shared_and_end_with_a_line() -> None:
     assert table.content == content.Markdown("|a|b|\n|-|-|\n" + "|c|d|\n" * 8)
 
 
+def test_of_one_line_of_markdown_without_room_the_beginning_is_shown() -> None:
+    line = "[a](https://example.com) " * 3000
+    *_, shown = views(part("markdown", "- a\n" * MARKDOWN_PIECES), part("markdown", line))
+    assert shown.content == content.Markdown(line[: LEAST["pieces"]])
+
+
 def test_a_display_has_so_many_parts_in_all() -> None:
     inner = group(*[part("text", "x")] * 32)
     view = plan(group(*[inner] * 32))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from support import hostile_displays
 
 from xmcp.render import render, to_html, to_markdown, to_svg, to_text
 from xmcp.render.view.links import host_of, link
@@ -18,6 +19,9 @@ CHART = {
     "mark": "bar",
     "data": {"values": [{"a": ESCAPES, "n": 1}]},
     "encoding": {"x": {"field": "a", "title": ESCAPES}, "y": {"field": "n", "title": ESCAPES}},
+}
+FORBIDDEN = {
+    chr(code) for code in (*range(10), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
 EVERYWHERE: list[dict[str, Any]] = [
     {"type": "text", "payload": ESCAPES, "title": ESCAPES},
@@ -45,6 +49,17 @@ def test_no_escape_sequence_of_a_display_reaches_the_terminal(envelope: dict[str
     with console.capture() as capture:
         console.print(render(envelope))
     assert not set("\x1b\x9b\x07\x08\x00") & set(capture.get())
+
+
+@pytest.mark.parametrize("name", hostile_displays.NAMES)
+def test_nothing_of_a_hostile_display_reaches_the_terminal_but_its_words(name: str) -> None:
+    console = Console(width=80, force_terminal=True, color_system=None, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(render(hostile_displays.envelope(name)))
+    shown = capture.get()
+    assert not [sign for sign in shown if sign in FORBIDDEN]
+    assert shown.strip()
+    assert len(shown) < 5_000_000
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ evaluate is free of that policy.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,11 +18,10 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
 from support import browser
+from support.hostile_displays import Case, text
 from support.http_host import hosted
 from xmcp.render.web import MEDIA_TYPE, SCRIPT
 
-Case: TypeAlias = str | Callable[[], str]
-"""The JSON text of an envelope, or what makes it, for one that is large."""
 FOLDER = Path(__file__).resolve().parents[1] / "render" / "web"
 POLICY = (
     "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'; connect-src 'none'; "
@@ -85,8 +84,7 @@ async def display_page(cases: Sequence[Case] = ()) -> AsyncIterator[DisplayPage]
         return Response(text, media_type=MEDIA_TYPE, headers=headers)
 
     def case(request: Request) -> Response:
-        found = cases[request.path_params["number"]]
-        return script(f"export default JSON.parse({json.dumps(found() if callable(found) else found)})")
+        return script(f"export default JSON.parse({json.dumps(text(cases[request.path_params['number']]))})")
 
     def probe(request: Request) -> Response:
         return script((FOLDER / "probes" / f"{request.path_params['name']}.js").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from uuid import uuid4
@@ -43,7 +43,7 @@ def bundle_of(envelope: AnyEnvelope) -> Bundle:
     """Return a display in each form that a notebook can show."""
     members = members_of(envelope)
     view = view_of(members)
-    written = as_json(dict(members))
+    written = as_json(dict(members) if isinstance(members, Mapping) else members)
     bundle: Bundle = {ENVELOPE: written} if len(encode_json(written)) <= _LARGEST_ENVELOPE else {}
     if isinstance(view.content, content.Chart):
         bundle[VEGA_LITE] = vega_lite(view.content, view.title, view.alt)

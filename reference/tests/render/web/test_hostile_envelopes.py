@@ -6,18 +6,20 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from render.web.hostile_envelopes import CASES
 from support.display_page import DisplayPage, display_page
+from support.hostile_displays import HOSTILE
 
 SLOWEST_MS = 15_000
-MOST_ELEMENTS = 10_000
+LONGEST_BLOCK_MS = 1_000
+"""The aim is 200 ms on a machine that does nothing else."""
+MOST_ELEMENTS = 50_000
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 async def page() -> AsyncIterator[DisplayPage]:
-    async with display_page(list(CASES.values())) as opened:
+    async with display_page([*HOSTILE.values()]) as opened:
         yield opened
 
 
@@ -26,6 +28,8 @@ def faults(seen: dict[str, Any], url: str) -> list[str]:
     found = [f"{name}: {seen[name]}" for name in ("forbidden", "dialogs", "errors", "violations") if seen[name]]
     if seen.get("timeout") or seen["total"] > SLOWEST_MS:
         found.append(f"took {seen['total']:.0f} ms")
+    if seen["longest"] > LONGEST_BLOCK_MS:
+        found.append(f"holds up the page for {seen['longest']:.0f} ms")
     if seen["height"] < 5 or seen["empty"]:
         found.append("shows nothing")
     if seen["ran"] is not None or seen["title"] != "Displays" or seen["url"] != url:
@@ -41,7 +45,7 @@ def faults(seen: dict[str, Any], url: str) -> list[str]:
 
 async def test_no_envelope_runs_asks_hides_or_hangs(page: DisplayPage) -> None:
     wrong = {}
-    for number, name in enumerate(CASES):
+    for number, name in enumerate(HOSTILE):
         seen = await page.draw(number)
         if found := faults(seen, f"{page.url}/"):
             wrong[name] = found

@@ -1,10 +1,10 @@
 /** What drawing a Markdown text costs, before it is parsed, as xmcp/render/view/markdown_size.py. */
 
 /**
- * Return how many UTF-16 units of `source` have at most `most` lines and cells of tables, and how many these are.
+ * Return how many UTF-16 units of `source` have at most `most` pieces, and how many these are.
  *
- * Empty lines do not count, and a row of a table counts as its cells. Every line up to an empty one counts as a row below
- * the line of dashes, also where it is none.
+ * A line is a piece, or as many as it has cells, and so is each of its opening brackets. Empty lines do not count. Every
+ * line up to an empty one counts as a row below the line of dashes, also where it is none.
  */
 export function measured(source: string, most: number): readonly [length: number, pieces: number] {
   let [at, pieces, columns, before] = [0, 0, 0, ""];
@@ -15,7 +15,7 @@ export function measured(source: string, most: number): readonly [length: number
       if (before.includes("|") && /^[ \t>]*[-:|][-:| \t\r]*$/.test(line)) {
         columns = Math.max(columns, line.split(/-+/).length - 1);
       }
-      cost = columns || 1;
+      cost = (columns || 1) + line.split("[").length - 1;
     }
     if (pieces + cost > most) return [at, pieces];
     pieces += cost;

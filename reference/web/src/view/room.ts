@@ -93,7 +93,7 @@ export class Room {
     const words = this.words(source);
     const pieces = measured(words[0], ROOM.pieces)[1];
     const given = this.#take("pieces", pieces);
-    return given === pieces ? words : beginning(source, source.slice(0, measured(words[0], given)[0]));
+    return given === pieces ? words : beginning(source, first(source, measured(words[0], given)[0] || given));
   }
 
   #json(content: Json): Fitted {

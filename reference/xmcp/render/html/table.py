@@ -9,7 +9,7 @@ from xmcp.render.markup import Markup, element, escaped, joined
 from xmcp.render.view import content
 from xmcp.render.view.limits import TABLE_ROWS
 from xmcp.render.view.tables import ColumnView, columns_missing, columns_of, rows_missing
-from xmcp.render.view.wording import NO_ROWS, NO_VALUE, NOTHING
+from xmcp.render.view.wording import NO_ROWS, NO_VALUE, NOTHING, caption
 
 _LONG: Final = 25
 """Rows; a longer table scrolls below its headings."""
@@ -35,12 +35,12 @@ def _grid(columns: Sequence[ColumnView], shown: content.Table, name: str | None)
     rows = zip(*(_cells(column) for column in columns), strict=True)
     grid = element(
         "table",
-        element("caption", shown.caption) if shown.caption else None,
+        element("caption", caption(shown)) if shown.caption else None,
         element("thead", element("tr", joined(heads))),
         element("tbody", Markup("".join([f"<tr>{''.join(row)}</tr>\n" for row in rows]))),
     )
     long = " long" if len(shown.rows) > _LONG else ""
-    label = name or shown.caption or "table"
+    label = name or caption(shown) or "table"
     return element("div", grid, class_=f"scroll{long}", tabindex=0, role="region", aria_label=label)
 
 

@@ -96,7 +96,7 @@ def _table(shown: content.Table, _view: content.View, _level: int) -> str:
     )
     notices = rows_missing(shown), columns_missing(shown, len(columns))
     return _parts(
-        lines, "" if shown.rows else f"*{wording.NO_ROWS}*", one_line(shown.caption or ""), *map(_note, notices)
+        lines, "" if shown.rows else f"*{wording.NO_ROWS}*", one_line(wording.caption(shown)), *map(_note, notices)
     )
 
 

@@ -21,7 +21,7 @@ from xmcp.render.view import content
 from xmcp.render.view.numerals import aligned
 from xmcp.render.view.tables import ColumnView, columns_missing, columns_of, rows_missing
 from xmcp.render.view.untrusted import visible
-from xmcp.render.view.wording import NO_ROWS, NO_VALUE, NOTHING
+from xmcp.render.view.wording import NO_ROWS, NO_VALUE, NOTHING, caption
 
 _NARROWEST: Final = 8
 _GAP: Final = 3
@@ -89,7 +89,7 @@ class TableGrid:
         if not table.rows or not columns:
             yield Text(NO_ROWS if columns else NOTHING, style="dim")
         if table.caption:
-            yield Text(visible(table.caption), style="italic")
+            yield Text(visible(caption(table)), style="italic")
         for words in (rows_missing(table), columns_missing(table, count)):
             if words:
                 yield Text(f"note: {words}", style="dim italic")

@@ -27,9 +27,9 @@ IMAGE_SIDE: Final = 16_384
 CHARACTERS: Final = 200_000
 """Characters of a text, of Markdown, of source text or of JSON."""
 MARKDOWN_PIECES: Final = 10_000
-"""Lines of a Markdown text, or of its tables the cells, with those that a short row leaves out."""
+"""Lines of a Markdown text, or of its tables the cells, with those that a short row leaves out, and its brackets."""
 MESSAGE: Final = 10_000
-"""Characters of a notification, and of the description of a picture or chart."""
+"""Characters of a notification, of the description of a picture or chart, and of the caption of a table."""
 TABLE_ROWS_READ: Final = 100_000
 """Rows that a page scrolls through, and whose members are the columns."""
 TABLE_ROWS: Final = 1_000

@@ -34,7 +34,7 @@ _WRITTEN: Final = "xmcp_written_target"
 def parse(source: str) -> list[Token]:
     """Return the tokens of `source`, with safe addresses and only known languages of code.
 
-    From the line on at which the text has more than `MARKDOWN_PIECES` lines and cells of tables, it is a block of code.
+    From the line on at which the text has more than `MARKDOWN_PIECES` pieces, it is a block of code.
     """
     drawn = measured(source, MARKDOWN_PIECES)[0]
     tokens = _PARSER.parse(source[:drawn])

@@ -1,6 +1,7 @@
-"""What drawing a Markdown text costs, before it is parsed: its lines, and the cells of its tables.
+"""What drawing a Markdown text costs, before it is parsed: its lines, the cells of its tables, its brackets.
 
-The parser makes a cell of each column in every row, even of a row of one letter.
+The parser makes a cell of each column in every row, even of a row of one letter, and looks from each bracket for the
+end of a link.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ _BELOW_HEADS: Final = re.compile(r"[ \t>]*[-:|][-:| \t\r]*")
 
 
 def measured(source: str, most: int) -> tuple[int, int]:
-    """Return how many characters of `source` have at most `most` lines and cells, and how many these are.
+    """Return how many characters of `source` have at most `most` pieces, and how many these are.
 
-    Empty lines do not count, and a row of a table counts as its cells. Every line up to an empty one counts as a row
-    below the line of dashes, also where it is none.
+    A line is a piece, or as many as it has cells, and so is each of its opening brackets. Empty lines do not
+    count. Every line up to an empty one counts as a row below the line of dashes, also where it is none.
     """
     at = pieces = columns = 0
     before = ""
@@ -26,7 +27,7 @@ def measured(source: str, most: int) -> tuple[int, int]:
         else:
             if "|" in before and _BELOW_HEADS.fullmatch(line):
                 columns = max(columns, len(re.findall("-+", line)))
-            cost = columns or 1
+            cost = (columns or 1) + line.count("[")
         if pieces + cost > most:
             return at, pieces
         pieces += cost

@@ -92,7 +92,7 @@ class Room:
         start, notices = self.words(source)
         pieces = measured(start, ROOM["pieces"])[1]
         given = self._take("pieces", pieces)
-        return (start, notices) if given == pieces else _beginning(source, measured(start, given)[0])
+        return (start, notices) if given == pieces else _beginning(source, measured(start, given)[0] or given)
 
     def _json(self, shown: content.Json, value: object) -> Fitted:
         nodes = nodes_of(value, JSON_NODES)

@@ -72,6 +72,12 @@ def categories_missing(bars: content.Bars) -> str:
     return first_of(shown, bars.total_categories, "categories") if bars.total_categories > shown else ""
 
 
+def caption(table: content.Table) -> str:
+    """Return the caption of a table, empty if it has none; an ellipsis ends it if it was cut."""
+    words = table.caption or ""
+    return words if len(words) <= MESSAGE else f"{words[:MESSAGE]}…"
+
+
 def chart_description(chart: content.Chart) -> str:
     """Return a chart in a few words, for one that its author did not describe."""
     if isinstance(chart, content.Bars):
