@@ -1,4 +1,4 @@
-// Tables as text for other programs; `test_saved_tables.py` runs this file in Node.
+// Tables as text for other programs; `test_tables.py` runs this file in Node.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commaSeparated, tabSeparated } from "../../../web/src/element/table/saved_table.ts";
