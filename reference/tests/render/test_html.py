@@ -179,6 +179,12 @@ def test_a_table_shows_a_thousand_rows_and_says_how_many_there_are() -> None:
     assert "first 1,000 of 1,001 rows shown" in words(html)
 
 
+def test_a_message_and_a_caption_are_cut() -> None:
+    table = {"columns": ["a"], "rows": [[1]], "caption": "x" * 10_001}
+    assert f"{'x' * 10_000}…" in words(shown("table", table))
+    assert "first 10,000 of 10,001 characters shown" in words(shown("notification", "x" * 10_001))
+
+
 def test_a_chart_is_a_picture_with_its_words_and_its_numbers() -> None:
     payload = {
         "mark": "bar",

@@ -120,6 +120,8 @@ CROWDED = {
         ("json", {"a": [*range(500)], "b": {"c": ["x" * 3000] * 9}}),
         ("json", [1, [2]]),
     ],
+    "json": [*[("json", [*range(9_000)])] * 12, ("table", {"columns": NAMES, "rows": CELLS})],
+    "messages": [("notification", LONG), ("image", {"src": "https://example.com/a.png", "alt": LONG})],
     "charts": [("chart", LINE)] * 9,
     "parts": [("group", [{"type": "text", "payload": "x"}] * 32)] * 9,
 }
