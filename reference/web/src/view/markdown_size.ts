@@ -3,7 +3,7 @@
 /**
  * Return how many UTF-16 units of `source` have at most `most` pieces, and how many these are.
  *
- * A line is a piece, or as many as it has cells, and so is each of its opening brackets. Empty lines do not count. Every
+ * A line is as many pieces as it has cells or opening brackets, at least one. Empty lines do not count. Every
  * line up to an empty one counts as a row below the line of dashes, also where it is none.
  */
 export function measured(source: string, most: number): readonly [length: number, pieces: number] {
@@ -15,7 +15,7 @@ export function measured(source: string, most: number): readonly [length: number
       if (before.includes("|") && /^[ \t>]*[-:|][-:| \t\r]*$/.test(line)) {
         columns = Math.max(columns, line.split(/-+/).length - 1);
       }
-      cost = (columns || 1) + line.split("[").length - 1;
+      cost = Math.max(columns, line.split("[").length - 1, 1);
     }
     if (pieces + cost > most) return [at, pieces];
     pieces += cost;

@@ -16,8 +16,8 @@ _BELOW_HEADS: Final = re.compile(r"[ \t>]*[-:|][-:| \t\r]*")
 def measured(source: str, most: int) -> tuple[int, int]:
     """Return how many characters of `source` have at most `most` pieces, and how many these are.
 
-    A line is a piece, or as many as it has cells, and so is each of its opening brackets. Empty lines do not
-    count. Every line up to an empty one counts as a row below the line of dashes, also where it is none.
+    A line is as many pieces as it has cells or opening brackets, at least one. Empty lines do not count. Every line up
+    to an empty one counts as a row below the line of dashes, also where it is none.
     """
     at = pieces = columns = 0
     before = ""
@@ -27,7 +27,7 @@ def measured(source: str, most: int) -> tuple[int, int]:
         else:
             if "|" in before and _BELOW_HEADS.fullmatch(line):
                 columns = max(columns, len(re.findall("-+", line)))
-            cost = (columns or 1) + line.count("[")
+            cost = max(columns, line.count("["), 1)
         if pieces + cost > most:
             return at, pieces
         pieces += cost
