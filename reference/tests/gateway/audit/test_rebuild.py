@@ -11,6 +11,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from support.audited_runs import one, rows
 from support.clock import never
 from support.scripted_server import ScriptedServer
@@ -19,7 +20,7 @@ from xmcp.chat.completions import Completion, ToolCall, VendorState
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.client import AIClient
-from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunStart, uuid7
+from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunStart, recording, uuid7
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.rebuild import ModelCall, model_calls
@@ -226,6 +227,7 @@ async def test_a_turn_adds_only_its_new_messages_also_in_later_runs_of_the_conve
             with log.running(RunStart(id=uuid7(), conversation_id="c")):
                 history = (await client.chat("go on", history))["history"]
     await log.aclose()
+    assert log.statistics.rows < 2 * len(history) + 5 * 63 + 60
     # Each message once, though 63 requests received up to 123 of them: but for the last answer, which nobody received.
     assert one(database, "SELECT count(*) FROM messages") == len(history) - 1
     size = one(database, "SELECT sum(length(content)) FROM contents")
@@ -292,3 +294,32 @@ async def test_what_another_hook_changes_is_recorded_as_the_model_gets_it(tmp_pa
     (call,) = rebuilt(database, "r")
     assert [message.encode() for message in call.messages] == model.received[0].messages
     assert "another question" in call.messages[0]
+
+
+async def test_a_request_whose_record_fails_takes_no_message_from_the_next(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = str(tmp_path / "audit.db")
+    log = await AuditLog.open(database)
+    made, failures = recording.RequestSent.rows, [ZeroDivisionError]
+
+    def fails(self: Any, known: Any) -> Any:
+        rows = made(self, known)
+        if failures:
+            raise failures.pop()
+        return rows
+
+    monkeypatch.setattr(recording.RequestSent, "rows", fails)
+    model = Model("first", [Completion("", calls(("echo", {})), "tool_calls")], [])
+    async with AIClient([server()], llm_provider=model, middleware=[AuditMiddleware(log)]) as client:
+        with log.running(RunStart(id="r")):
+            await client.chat("hello", [])
+    await log.flush()
+    # What was lost is written again.
+    async with AIClient([server()], llm_provider=Model("first", [], []), middleware=[AuditMiddleware(log)]) as client:
+        with log.running(RunStart(id="r2", conversation_id="r")):
+            await client.chat("hello", [])
+    await log.aclose()
+    found = {(call.run_id, call.number): call.complete for call in rebuilt(database, "r")}
+    assert found[("r2", 1)]
+    assert not found[("r", 1)]
