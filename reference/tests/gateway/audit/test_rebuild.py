@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from support.audited_runs import one, rows
 from support.clock import never
 from support.scripted_server import ScriptedServer
@@ -19,10 +19,11 @@ from xmcp.chat.completions import Completion, ToolCall, VendorState
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.client import AIClient
-from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunStart, uuid7
+from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunStart, recording, uuid7
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.rebuild import ModelCall, model_calls
+from xmcp.gateway.audit.redaction import Redactor
 from xmcp.providers import ScriptedProvider
 from xmcp.providers.base import ModelRequest, Piece, Reasoning
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
@@ -226,6 +227,7 @@ async def test_a_turn_adds_only_its_new_messages_also_in_later_runs_of_the_conve
             with log.running(RunStart(id=uuid7(), conversation_id="c")):
                 history = (await client.chat("go on", history))["history"]
     await log.aclose()
+    assert log.statistics.rows < 2 * len(history) + 5 * 63 + 60
     # Each message once, though 63 requests received up to 123 of them: but for the last answer, which nobody received.
     assert one(database, "SELECT count(*) FROM messages") == len(history) - 1
     size = one(database, "SELECT sum(length(content)) FROM contents")
@@ -233,29 +235,22 @@ async def test_a_turn_adds_only_its_new_messages_also_in_later_runs_of_the_conve
     assert len(rebuilt(database, "c")) == 63
 
 
-async def test_to_record_a_long_history_again_costs_the_loop_far_less_than_to_write_it(database: str) -> None:
-    from xmcp.gateway.audit.recording import OpenRun, conversation_of
-    from xmcp.gateway.audit.redaction import Redactor
-
-    start = RunStart(id="r", session="s")
-    run = OpenRun(start, "o", Redactor())
+def test_a_message_that_a_model_has_received_before_is_not_encoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = recording.OpenRun(RunStart(id="r"), "o", Redactor())
     history = [{"role": "user", "content": "x" * 20_000} for _ in range(200)]
     encoded, size, altered = run.encode(history)
     assert (len(encoded), size > 4_000_000, altered) == (200, True, False)
-    again, size, _ = run.encode([dict(message) for message in history])
-    assert size == 0
-    assert all(one is other for one, other in zip(encoded, again, strict=True))
-    begun = time.perf_counter()
-    for _ in range(20):
-        run.encode([dict(message) for message in history])
-    again_seconds = (time.perf_counter() - begun) / 20
-    begun = time.perf_counter()
-    for message in history:
-        encode_json(message)
-    assert again_seconds < time.perf_counter() - begun
-    assert conversation_of(RunStart(id="a", tenant="x", session="s")) != conversation_of(
-        RunStart(id="b", tenant="y", session="s")
-    )
+    written: list[Any] = []
+    monkeypatch.setattr(recording, "encode_json", lambda value: (written.append(value), encode_json(value))[1])
+    again, size, _ = run.encode([*(dict(message) for message in history), {"role": "user", "content": "new"}])
+    assert written == [{"role": "user", "content": "new"}]
+    assert size == len(again[-1])
+    assert all(one_data is other for one_data, other in zip(encoded, again, strict=False))
+    # Something within a message changed in place: it is not taken for the old one.
+    history[7] = {"role": "user", "content": ["y"]}
+    run.encode(history)
+    history[7]["content"].append("z")  # type: ignore[attr-defined]
+    assert b"z" in run.encode(history)[0][7]
 
 
 async def test_a_message_that_has_no_json_is_recorded_as_the_nearest_and_marked(tmp_path: Any) -> None:
@@ -292,3 +287,32 @@ async def test_what_another_hook_changes_is_recorded_as_the_model_gets_it(tmp_pa
     (call,) = rebuilt(database, "r")
     assert [message.encode() for message in call.messages] == model.received[0].messages
     assert "another question" in call.messages[0]
+
+
+async def test_a_request_whose_record_fails_takes_no_message_from_the_next(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = str(tmp_path / "audit.db")
+    log = await AuditLog.open(database)
+    made, failures = recording.RequestSent.rows, [ZeroDivisionError]
+
+    def fails(self: Any, known: Any) -> Any:
+        rows = made(self, known)
+        if failures:
+            raise failures.pop()
+        return rows
+
+    monkeypatch.setattr(recording.RequestSent, "rows", fails)
+    model = Model("first", [Completion("", calls(("echo", {})), "tool_calls")], [])
+    async with AIClient([server()], llm_provider=model, middleware=[AuditMiddleware(log)]) as client:
+        with log.running(RunStart(id="r")):
+            await client.chat("hello", [])
+    await log.flush()
+    # What was lost is written again.
+    async with AIClient([server()], llm_provider=Model("first", [], []), middleware=[AuditMiddleware(log)]) as client:
+        with log.running(RunStart(id="r2", conversation_id="r")):
+            await client.chat("hello", [])
+    await log.aclose()
+    found = {(call.run_id, call.number): call.complete for call in rebuilt(database, "r")}
+    assert found[("r2", 1)]
+    assert not found[("r", 1)]

@@ -50,7 +50,7 @@ def test_runs_are_closed_when_the_lease_of_their_executor_is_over(database: str)
         ]
     )
     with driver.transaction() as run:
-        assert upkeep.close_abandoned(run, now, 60) == 2
+        upkeep.close_abandoned(run, now, 60)
     assert {*rows(database, "SELECT id, status, finished_at FROM runs")} == {
         ("of the living", "running", None),
         ("of the dead", "interrupted", now),
@@ -197,16 +197,17 @@ async def test_a_writer_waits_for_a_deletion_and_writes_its_messages_again(postg
     import psycopg
 
     log = await AuditLog.open(postgres_url)
-    log.begin(RunStart(id="first", conversation_id="c"))
-    assert await log.flush() == "committed"
-    with psycopg.connect(postgres_url) as deleting:
-        deleting.execute("SELECT id FROM conversations WHERE id = 'c' FOR UPDATE")
-        asked = asyncio.create_task(chats(log, "c", 1, now_ms()))
-        await asked
-        flushed = asyncio.create_task(log.flush(20))
-        await asyncio.sleep(0.5)
-        assert not flushed.done()
-        deleting.commit()
+    model = ScriptedProvider(["ok"])
+    async with AIClient([], llm_provider=model, middleware=[AuditMiddleware(log)]) as client:
+        log.begin(RunStart(id="first", conversation_id="c"))
+        assert await log.flush() == "committed"
+        with psycopg.connect(postgres_url) as deleting:
+            deleting.execute("SELECT id FROM conversations WHERE id = 'c' FOR UPDATE")
+            await client.chat("hello", [])
+            flushed = asyncio.create_task(log.flush(20))
+            await asyncio.sleep(0.5)
+            assert not flushed.done()
+            deleting.commit()
     assert await flushed == "committed"
     await log.aclose()
     with reading(address_of(postgres_url)) as connection:
@@ -214,7 +215,8 @@ async def test_a_writer_waits_for_a_deletion_and_writes_its_messages_again(postg
     assert call.complete
 
 
-async def test_a_store_deletes_what_is_older_than_it_keeps(database: str) -> None:
+async def test_a_store_deletes_what_is_older_than_it_keeps(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xmcp.gateway.audit.record_queue.PARK_SECONDS", 0.0)
     log = await AuditLog.open(database)
     await chats(log, "old", 30, now_ms() - 3 * DAY)
     await chats(log, "new", 1, now_ms() - DAY)
@@ -243,13 +245,13 @@ async def test_to_delete_a_long_conversation_takes_linear_time(tmp_path: Path) -
             )
             for n in range(length)
         ]  # fmt: skip
-        asked: dict[str, Any] = {"attempt": 1, "number": 1, "conversation_id": "c", "turn": 1}
+        asked: dict[str, Any] = {"attempt": 1, "conversation_id": "c", "turn": 1, "run_id": "kept"}
         run_of: dict[str, Any] = {"conversation_id": "c", "owner": "o", "status": "finished"}
         driver.write(
             [
                 *chain,
                 (row("conversation", id="c", created_at=1, last_run_at=1),),
-                (row("request_sent", **asked, run_id="kept", messages_hash=f"h{length - 1}"),),
+                *((row("request_sent", **asked, number=n, messages_hash=f"h{n}"),) for n in range(49, length, 50)),
                 (row("run_accepted", id="kept", started_at=20, **run_of),),
                 (row("run_accepted", id="old", started_at=1, **run_of),),
             ]

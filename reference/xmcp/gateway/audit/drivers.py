@@ -14,7 +14,7 @@ from xmcp.gateway.audit.database import STATEMENT_SECONDS, Address, postgres_con
 from xmcp.gateway.audit.statements import STATEMENTS, Kind, Unit, grouped
 
 Execute: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
-"""Runs one statement, with `?` for each value, and returns its rows: those that it selects, or returns as changed."""
+"""Runs one statement, with `?` for each value, and returns the rows that it selects."""
 
 HANG_SECONDS: Final = 2 * STATEMENT_SECONDS
 """After so long without an answer, a connection to PostgreSQL is cut: the server, or the way to it, is stuck."""
@@ -146,6 +146,7 @@ class PostgresDriver:
                 yield cursor
         finally:
             watch.cancel()
+            watch.join()  # before the descriptor can become that of another connection
 
     def close(self) -> None:
         """Close the connection."""

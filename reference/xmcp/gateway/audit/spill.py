@@ -41,16 +41,13 @@ class Spill:
         self._file: IO[bytes] | None = None
         self._number = 0
         self._sizes: dict[Path, int] = {}
+        self.size = 0
+        """Bytes that this process has spilled and the database has not taken. Any thread may read it."""
         self._waiting: list[Path] = []
         """Files to be read back, oldest first; the one that is being written is none of them."""
         self._adopted: dict[Path, IO[bytes]] = {}
         self.torn = 0
         """Number of lines that could not be read back, since a process died while it wrote them, for example."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that this process has spilled and the database has not taken."""
-        return sum(self._sizes.values())
 
     @property
     def is_empty(self) -> bool:
@@ -102,6 +99,7 @@ class Spill:
                     path.unlink()
             raise
         self._sizes[path] = begin + len(data)
+        self.size += len(data)
         if self._sizes[path] >= SEGMENT_BYTES:
             self.seal()
 
@@ -154,7 +152,7 @@ class Spill:
     def taken(self, path: Path) -> None:
         """Delete a file: the database has its rows."""
         self._waiting.remove(path)
-        self._sizes.pop(path, None)
+        self.size -= self._sizes.pop(path, 0)
         with suppress(OSError):
             path.unlink()
         folder = path.parent

@@ -21,7 +21,7 @@ RUNS_AT_ONCE: Final = 20
 _OF_RUNS: Final = ("events", "tool_invocations", "usage", "model_requests")
 
 
-def close_abandoned(run: Execute, now: int, lease_ms: int) -> int:
+def close_abandoned(run: Execute, now: int, lease_ms: int) -> None:
     """Close as `interrupted` the runs whose executor has given no sign of life for the time of a lease.
 
     A run whose end is recorded later, because it was spilled, gets its true end then.
@@ -30,18 +30,14 @@ def close_abandoned(run: Execute, now: int, lease_ms: int) -> int:
         run: executes a statement.
         now: milliseconds since 1970.
         lease_ms: the time of a lease in milliseconds; how far the clocks of two executors may be apart.
-
-    Returns:
-        How many were closed.
     """
-    closed = run(
+    run(
         "UPDATE runs SET status = 'interrupted', finished_at = ? WHERE status = 'running' AND CASE "
         "WHEN EXISTS (SELECT 1 FROM executors WHERE executors.id = runs.owner) "
         "THEN NOT EXISTS (SELECT 1 FROM executors WHERE executors.id = runs.owner AND lease_until > ?) "
-        "ELSE started_at < ? END RETURNING id",
+        "ELSE started_at < ? END",
         [now, now, now - lease_ms],
     )
-    return len(closed)
 
 
 def delete_older_than(run: Execute, cutoff: int, *, locks: bool) -> bool:

@@ -259,9 +259,15 @@ class Writer:
         try:
             kept = self._keep([*self._units(records)])
         finally:
+            if sum(self._dropped.values()) > before:
+                kept = "lost"
+            if kept == "lost":
+                self._known.forget()
+            else:
+                self._known.written()
             for mark in records:
                 if isinstance(mark, FlushMark):
-                    mark.tell(kept if sum(self._dropped.values()) == before else "lost")
+                    mark.tell(kept)
         self._tend()
 
     def _idle_seconds(self) -> float:
@@ -314,10 +320,6 @@ class Writer:
         kept: Kept = "committed"
         for batch in _batches(units):
             kept = _worst(kept, self._keep_batch(batch))
-        if kept == "lost":
-            self._known.forget()
-        else:
-            self._known.written()
         return kept
 
     def _keep_batch(self, batch: list[Unit]) -> Kept:

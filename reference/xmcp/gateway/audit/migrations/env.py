@@ -6,7 +6,7 @@ from alembic import context
 
 from xmcp.gateway.audit.tables import METADATA
 
-# SQLite rolls back DDL, too; Alembic does not say so by default.
-context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA, transactional_ddl=True)
+# The connection is in a transaction already, which is rolled back as a whole if a migration fails.
+context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
 with context.begin_transaction():
     context.run_migrations()
