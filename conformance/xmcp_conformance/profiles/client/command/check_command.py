@@ -232,9 +232,7 @@ class _Crew:
                 what = "broken scenarios, again and alone" if again else "scenarios"
                 self._driving.progress(f"{self._done} of {self._number} {what}")
         finally:
-            if program is not None:
-                if program.fault is not None:
-                    self._blame(last, str(program.fault))
+            if program is not None:  # what it does after its last scenario is nobody's loss, and seen or not by chance
                 await program.end()
 
     async def _run(self, name: str, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
