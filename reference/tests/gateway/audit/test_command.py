@@ -190,6 +190,7 @@ def test_what_tools_wrote_is_data_in_a_terminal_of_80_columns(store: str, args: 
     assert "\u202e" not in text
     if not args:
         assert len(text.splitlines()) == len(piped.splitlines()), "no line is broken in two"
+        assert "…" in text, "a line that is cut says so"
     if args:
         assert ("\\x1b[2J" if args[0] == "replay" else "\\u001b[2J") in text
         assert "[bold red]rich[/]" in text
