@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
 
+REFRESH_SECONDS: Final = 5.0
+"""Least number of seconds between two listings of all tools that callers ask for."""
+
 PLAIN: Final = ":plain"
 """What a caller writes behind the name of a model to have it without tools, for titles and other chores."""
 
@@ -78,6 +81,7 @@ class Gateway:
         """Whether the gateway is about to stop, and load balancers should send no more."""
         self._owned = owned
         self._refreshing: asyncio.Task[ToolChanges] | None = None
+        self._refreshed_at = 0.0
 
     @property
     def model_ids(self) -> list[str]:
@@ -89,9 +93,12 @@ class Gateway:
         return model.removesuffix(PLAIN) in self.models
 
     async def refresh_tools(self) -> ToolChanges:
-        """List the tools of all servers again. Whoever asks while they are listed gets the same answer."""
-        if self._refreshing is None or self._refreshing.done():
+        """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:
+        any caller can ask, and each listing costs every server."""
+        now = asyncio.get_running_loop().time()
+        if self._refreshing is None or (self._refreshing.done() and now >= self._refreshed_at + REFRESH_SECONDS):
             self._refreshing = asyncio.create_task(self.ai.refresh_tools(), name="xmcp refresh of tools")
+            self._refreshed_at = now
         return await asyncio.shield(self._refreshing)
 
     @asynccontextmanager

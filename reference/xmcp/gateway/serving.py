@@ -59,7 +59,8 @@ class GatewayServer(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        fixed = {"lifespan": "on", "ws": "none", "timeout_graceful_shutdown": _FLUSH_SECONDS}
+        # Without the headers of a proxy: what a caller writes into them would pass for the address of a connection.
+        fixed = {"lifespan": "on", "ws": "none", "proxy_headers": False, "timeout_graceful_shutdown": _FLUSH_SECONDS}
         super().__init__(
             uvicorn.Config(self._app, server_header=False, **{"log_level": "warning", **settings, **fixed})
         )

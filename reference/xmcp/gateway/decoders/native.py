@@ -44,7 +44,9 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
         BadRequest: it has a member that there is not, or one that is wrong.
     """
     if unknown := next((name for name in body if name not in MEMBERS), None):
-        raise BadRequest(f"There is no {unknown!r}: the members are {', '.join(MEMBERS)}.", unknown[:100], "unknown")
+        raise BadRequest(
+            f"There is no {unknown[:100]!r}: the members are {', '.join(MEMBERS)}.", unknown[:100], "unknown"
+        )
     listed = list(member(body, "messages", list) or ())
     if (words := member(body, "input", str)) is not None:
         listed.append({"role": "user", "content": words})

@@ -8,8 +8,12 @@ from typing import Any, Final
 import orjson
 from starlette.requests import ClientDisconnect, Request
 
+from xmcp.chat.json_values import is_deeper_than
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.http.refusals import Refused
+
+MAX_DEPTH: Final = 100
+"""Maximum number of levels of a body."""
 
 _JSON: Final = "application/json"
 _DISCARD_SECONDS: Final = 2.0
@@ -68,13 +72,26 @@ async def json_object(body: bytes) -> dict[str, Any]:
         Refused: it is not JSON, or not an object.
     """
     try:
-        value = await in_worker_if_large(len(body), orjson.loads, body)
+        value = await in_worker_if_large(len(body), _parsed, body)
+    except TooDeep:
+        raise Refused(400, f"The body is nested more than {MAX_DEPTH} levels deep.", "invalid_json") from None
     except orjson.JSONDecodeError as error:
         # Without the words of the parser beyond the place: they quote nothing, but they are its own.
         where = f"line {error.lineno}, column {error.colno}"
         raise Refused(400, f"The body is not JSON: see {where}.", "invalid_json") from None
     if not isinstance(value, dict):
         raise Refused(400, "The body must be a JSON object.", "invalid_json")
+    return value
+
+
+class TooDeep(Exception):
+    """JSON that is nested deeper than what reads it later."""
+
+
+def _parsed(body: bytes) -> Any:
+    value = orjson.loads(body)
+    if is_deeper_than(MAX_DEPTH, value):
+        raise TooDeep
     return value
 
 

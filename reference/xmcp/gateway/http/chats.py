@@ -26,6 +26,9 @@ T = TypeVar("T")
 HEADERS_WITHIN: Final = 2.0
 """Seconds that a stream's status waits for the first event: until then, a failure still gets a status of its own."""
 
+MAX_READERS: Final = 64
+"""Maximum number of readers of one run, those that repeated its request or resume it included."""
+
 MAX_SESSION_ID: Final = 256
 """Maximum number of characters of an id of a conversation."""
 
@@ -96,6 +99,8 @@ class Asked:
         except Draining:
             headers = {"retry-after": "1", "connection": "close"}
             raise Refused(503, "The gateway is stopping. Try again.", "shutting_down", headers=headers) from None
+        if joined:
+            refuse_crowd(run)
         return Following(self._request, run, joined=joined)
 
 
@@ -163,6 +168,16 @@ class Following:
             # A tool may have changed something, and another run would call it again.
             again = {"x-should-retry": "false"} if self.run.state.tools else {}
             raise Refused.failure(error, {**self.headers, **again})
+
+
+def refuse_crowd(run: Run) -> None:
+    """Refuse a further reader of a run that has many: each costs as much for every event.
+
+    Raises:
+        Refused: it has `MAX_READERS`.
+    """
+    if run.readers >= MAX_READERS:
+        raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
 
 
 def _refuse_what_is_not_offered(gateway: Gateway, chat: ChatRequest) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,13 +15,10 @@ from xmcp.chat.messages import message_to_json
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import native as decoding
 from xmcp.gateway.encoders import native as encoding
-from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of
+from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of, refuse_crowd
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.events import place_of
 from xmcp.gateway.runs.run import Run
-
-MAX_READERS: Final = 64
-"""Maximum number of readers of one run, those that resume it included."""
 
 
 async def chat(request: Request) -> ASGIApp:
@@ -60,8 +57,7 @@ async def run_events(request: Request) -> ASGIApp:
     if run.ended and after == run.state.seq:
         # By the standard of server-sent events, a browser then stops asking.
         return Response(status_code=204)
-    if run.readers >= MAX_READERS:
-        raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
+    refuse_crowd(run)
     return Following(request, run, after=after).events(encoding.NativeEncoder())
 
 

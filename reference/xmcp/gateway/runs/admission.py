@@ -34,7 +34,12 @@ class Admission(Slots):
         super().__init__(limits.runs)
         self._limits = limits
         self._taken: Counter[str | None] = Counter()
-        self.waiting = 0
+        self._in_queue: Counter[str | None] = Counter()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a place."""
+        return self._in_queue.total()
 
     @property
     def running(self) -> int:
@@ -48,9 +53,11 @@ class Admission(Slots):
             Overloaded: too many wait already, or no place became free in time.
         """
         if not self._may_take(tenant):
-            if self.waiting >= self._limits.waiting:
+            # Half of the queue at most, so that no tenant keeps the others out of it.
+            share = max(1, self._limits.waiting // 2)
+            if self.waiting >= self._limits.waiting or self._in_queue[tenant] >= share:
                 raise Overloaded("Too many chats are running and waiting.", self._limits.wait)
-            self.waiting += 1
+            self._in_queue[tenant] += 1
             try:
                 async with asyncio.timeout(self._limits.wait):
                     await self.take(tenant)
@@ -58,7 +65,9 @@ class Admission(Slots):
                 whose = "Too many chats of this tenant" if self._has_most(tenant) else "Too many chats"
                 raise Overloaded(f"{whose} are running.", max(1.0, self._limits.wait)) from None
             finally:
-                self.waiting -= 1
+                self._in_queue[tenant] -= 1
+                if not self._in_queue[tenant]:
+                    del self._in_queue[tenant]
             return
         await self.take(tenant)
 

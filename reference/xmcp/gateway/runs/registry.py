@@ -74,11 +74,20 @@ class Runs:
         if self.draining:
             raise Draining
         await self.places.enter(caller.tenant)
-        if (run := self._joined(mark)) is not None or self.draining:  # it came while this one waited
-            self.places.give_back(caller.tenant)
-            if run is None:
+        begun = False
+        try:
+            if (run := self._joined(mark)) is not None:  # it came while this one waited
+                return run, True
+            if self.draining:
                 raise Draining
-            return run, True
+            run = self._begun(request, caller, mark)
+            begun = True
+            return run, False
+        finally:
+            if not begun:
+                self.places.give_back(caller.tenant)
+
+    def _begun(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> Run:
         run = Run(
             request, caller, lambda: self._open_chat(request, caller), self._limits, self._observer, self._ended_run
         )
@@ -87,7 +96,7 @@ class Runs:
         if mark.key is not None:
             self._by_key[mark.key] = run
         run.start()
-        return run, False
+        return run
 
     def get(self, run_id: str, caller: Caller) -> Run | None:
         """Return a run of the caller's tenant; `None` if there is none with this id."""

@@ -59,12 +59,12 @@ def same_digest(one: bytes, other: bytes) -> bool:
 def joins(mark: RequestMark, run: Run, ended_ago: float | None) -> bool:
     """Return whether a request joins the last run of an equal request.
 
-    `ended_ago` is the number of seconds since the run ended; `None` while it runs. A run that failed before it called
-    a tool is worth another attempt. Without a mark, two people may have asked the same: then only a run that its reader
-    has left is joined.
+    `ended_ago` is the number of seconds since the run ended; `None` while it runs. A run that failed or was cancelled
+    before it called a tool is worth another attempt. Without a mark, two people may have asked the same, or one asks
+    anew what was cancelled: then only a run that its reader has left, or that failed, is joined.
     """
     failed = run.state.status in ("error", "interrupted")
-    if run.state.status == "cancelled" or (failed and not run.state.tools):
+    if (failed or run.state.status == "cancelled") and not run.state.tools:
         return False
     if mark.key is not None or mark.is_retry:
         return True
