@@ -38,7 +38,9 @@ def test_a_turn_that_is_word_for_word_the_one_before_is_one_of_its_own():
     s.answered(s.called("x"))
     s.reply("x")
     s.finish()
-    assert named(s.trace) == {"XMCP-CLI-005"}
+    (violation,) = violations(s.trace)
+    assert violation.requirement == "XMCP-CLI-005"
+    assert violation.seen == "the call `t1` of `search` has the id `x`, as another call has"
 
 
 @pytest.mark.parametrize("odd", [call("functions.search", "t2"), call(id_="t2", written="{")])
