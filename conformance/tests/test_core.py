@@ -155,7 +155,7 @@ def test_where_an_observation_was_made_is_a_place_a_path_or_a_record(where, show
 
 async def test_the_events_of_a_report_are_those_of_its_run():
     report = await report_on(Miniature(), call_plan.Options(examples=1, eras=("newest",)))
-    assert [run.started.client for run in report.runs] == ["declared", "apps", "limited", "plain"]
+    assert [run.started.client for run in report.runs] == ["declared", "limited", "plain", "apps"]
     assert report.profile == "server-blackbox"
 
 

@@ -502,8 +502,8 @@ async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its
     monkeypatch.setattr(Session, "catalogue", once)
     report = await report_on(Miniature(), Options(examples=1))
     clients = [run.started.client for run in report.runs]
-    assert clients == ["declared", "apps", "limited", "plain", "declared", "apps"]
-    assert report.runs[3].notes == ["Not judged: The server refuses."]
+    assert clients == ["declared", "limited", "plain", "apps", "declared", "apps"]
+    assert report.runs[2].notes == ["Not judged: The server refuses."]
     assert not any(judgement.broken for judgement in report.judgements)
 
 

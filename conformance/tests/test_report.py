@@ -73,7 +73,7 @@ async def test_no_level_holds_of_a_server_that_was_not_seen_to_answer():
 async def test_a_run_as_a_plain_client_is_told_apart_from_the_other():
     report = await report_of(server_mutants()["XMCP-MCP-042"]())
     assert [run["client"] for run in to_dict(report)["runs"]] == [
-        *("declared", "apps", "limited", "plain", "other_version", "no_documents", "declared", "plain", "apps"),
+        *("declared", "limited", "plain", "other_version", "no_documents", "apps", "declared", "plain", "apps"),
     ]
     text = printed(report, width=200)
     assert "2026-07-28: 14 tools" in text

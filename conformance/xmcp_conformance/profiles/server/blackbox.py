@@ -204,11 +204,16 @@ async def _check_in_era(
         is_open = await run.judge(session, catalogue, batches, seen)
         others_run = replace(run, era=era, started=False)
         shares = session.is_stateless and is_open and not seen.silent
-        if shares and await _check_view(others_run, seen, session):
+        # It is looked at early, so that the next era knows whether there is a view, and told as the last.
+        of_view = ToldLater(run.emit)
+        if shares and await _check_view(replace(others_run, emit=of_view), seen, session):
             await _check_as_other_clients(others_run, seen, first=first, shared=session)
+            of_view.tell()
             return
     await _check_as_other_clients(others_run, seen, first=first)
-    if not shares and (first or await _named_before(run, seen)):
+    if shares:
+        of_view.tell()
+    elif first or await _named_before(run, seen):
         await _check_view(others_run, seen)
 
 
