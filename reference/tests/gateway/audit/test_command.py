@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.audited_runs import Told
+from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer
 from support.terminal import Terminal
 
@@ -29,34 +30,17 @@ from xmcp.wire import ErrorInfo, ToolResponse
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egone\r[bold red]rich[/]"
 
 
-class Model:
-    """Answers, and says what it used."""
-
-    name = "scripted"
-    supports_tools = True
-    max_context_tokens = None
-
-    def __init__(self, *acts: Any) -> None:
-        self.acts = [*acts]
-
-    async def stream(self, _: Any) -> Any:
-        act = self.acts.pop(0)
-        if isinstance(act, Exception):
-            raise act
-        yield act.text
-        yield act
-
-
 async def recorded(database: str) -> None:
     """Record four runs: one with tools, its continuation, one that failed, one that never ended."""
     used = Usage(1200, 34, None, None)
     call = ToolCall("c1", "sales", json.dumps({"region": "EMEA"}))
     bad = ToolCall("c2", "refund", json.dumps({"order": EVIL}))
-    model = Model(
+    model = ScriptedModel(
         Completion("I look.", (call, bad), "tool_calls", used, "gpt-4o"),
         Completion(f"42 units. {EVIL}", usage=used, model="gpt-4o"),
         Completion("You are welcome.", usage=used, model="gpt-4o"),
         ProviderError("the key is not valid", category="auth", provider="scripted"),
+        name="scripted",
     )
     rows = "\n".join(f"row {n}: {n * 7}" for n in range(100))
     server = ScriptedServer(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.audited_runs import Told, one, rows
 from support.clock import never
+from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer
 
 from xmcp.chat.completions import Completion, ToolCall
@@ -34,33 +35,16 @@ def database(tmp_path: Path) -> str:
     return str(tmp_path / "audit.db")
 
 
-class Counting:
-    """A model that says what it used."""
-
-    name = "counting"
-    supports_tools = True
-    max_context_tokens = None
-
-    def __init__(self, *acts: Any) -> None:
-        self.acts = [*acts]
-
-    async def stream(self, request: Any) -> Any:
-        act = self.acts.pop(0)
-        if isinstance(act, Exception):
-            raise act
-        yield act.text
-        yield act
-
-
 def asked(*calls: tuple[str, str]) -> tuple[ToolCall, ...]:
     return tuple(ToolCall(f"c{n}", *call) for n, call in enumerate(calls))
 
 
 async def test_requests_calls_and_usage_of_a_run_are_recorded(database: str) -> None:
     used = Usage(100, 20, 30, None, 5)
-    model = Counting(
+    model = ScriptedModel(
         Completion("so", asked(("read", '{"q": 1}'), ("write", "{}"), ("nope", "{}")), "tool_calls", used, "gpt-4o"),
         ProviderError("it is down", category="network", provider="counting"),
+        name="counting",
     )
     table = DisplayEnvelope(type="table", payload=[{"a": 1}])
     server = ScriptedServer(
