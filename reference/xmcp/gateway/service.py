@@ -13,8 +13,9 @@ from xmcp.client.loop.fallback import Fallback
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
+from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import NoObserver, RunObserver
-from xmcp.gateway.runs.registry import Keeping, Runs
+from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.run import RunLimits
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
@@ -86,7 +87,7 @@ class Asked:
         try:
             marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
             mark = await in_worker_if_large(len(self._raw), *marking)
-            run, joined = await gateway.runs.start(chat, caller, mark)
+            run, joined = await gateway.runs.start(replace(chat, size=len(self._raw)), caller, mark)
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None
         except KeyReused:

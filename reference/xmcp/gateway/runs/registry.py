@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
+from xmcp.gateway.runs.kept import Keeping, KeptRuns
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark, joins, same_digest
 from xmcp.gateway.runs.run import Run, RunLimits
-
-MAX_KEPT: Final = 10_000
-"""Maximum number of runs that are kept after their end."""
 
 
 class Draining(Exception):
@@ -26,14 +21,6 @@ class Draining(Exception):
 
 class KeyReused(ValueError):
     """An `Idempotency-Key` came with another body before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """How long, and how many bytes, runs are kept after their end."""
-
-    seconds: float
-    bytes: int
 
 
 class Runs:
@@ -49,7 +36,7 @@ class Runs:
     ) -> None:
         self._open_chat = open_chat
         self._limits = limits
-        self._keeping = keeping
+        self._kept = KeptRuns(keeping)
         self._observer = observer
         self.places = Admission(admission)
         self.draining = False
@@ -57,8 +44,6 @@ class Runs:
         self._marks: dict[str, RequestMark] = {}
         self._by_digest: dict[bytes, Run] = {}
         self._by_key: dict[tuple[str, str], Run] = {}
-        self._ended: OrderedDict[str, float] = OrderedDict()
-        self._ended_bytes = 0
         self._none_left = asyncio.Event()
 
     async def start(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> tuple[Run, bool]:
@@ -132,13 +117,11 @@ class Runs:
         run = run or self._by_digest.get(mark.digest)
         if run is None:
             return None
-        ended_at = self._ended.get(run.id)
-        return run if joins(mark, run, None if ended_at is None else time.monotonic() - ended_at) else None
+        return run if joins(mark, run, self._kept.ended_ago(run.id, time.monotonic())) else None
 
     def _ended_run(self, run: Run) -> None:
         self.places.give_back(run.caller.tenant)
-        self._ended[run.id] = time.monotonic()
-        self._ended_bytes += run.size
+        self._kept.add(run.id, run.caller.tenant, run.size, time.monotonic())
         self._forget_old()
         self._note_running()
 
@@ -151,14 +134,8 @@ class Runs:
             self._none_left.set()
 
     def _forget_old(self) -> None:
-        before = time.monotonic() - self._keeping.seconds
-        while self._ended:
-            run_id, ended_at = next(iter(self._ended.items()))
-            if ended_at >= before and self._ended_bytes <= self._keeping.bytes and len(self._ended) <= MAX_KEPT:
-                return
-            del self._ended[run_id]
+        for run_id in self._kept.forget(time.monotonic()):
             run, mark = self._runs.pop(run_id), self._marks.pop(run_id)
-            self._ended_bytes -= run.size
             if self._by_digest.get(mark.digest) is run:
                 del self._by_digest[mark.digest]
             if mark.key is not None and self._by_key.get(mark.key) is run:

@@ -38,6 +38,7 @@ class ChatRequest:
         options: Further keywords of `AIClient.stream_chat`.
         session_id: The caller's id of the conversation.
         deadline: Seconds that the run may take at most; `None`: as the gateway is configured.
+        size: Bytes of the body in which it came.
     """
 
     surface: Surface
@@ -47,3 +48,4 @@ class ChatRequest:
     options: ChatOptions = field(default_factory=lambda: ChatOptions())
     session_id: str | None = None
     deadline: float | None = None
+    size: int = 0

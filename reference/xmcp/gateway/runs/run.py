@@ -99,8 +99,8 @@ class Run(RunRecord):
 
     @property
     def size(self) -> int:
-        """About how many bytes the run keeps in memory: its events, and as much again for its state and history."""
-        return self._ring.size + self._published_bytes
+        """About how many bytes the run keeps in memory: its request, its events, and as much again for the history."""
+        return 2 * self.request.size + self._ring.size + self._published_bytes
 
     def start(self) -> None:
         """Begin, in a task of its own."""

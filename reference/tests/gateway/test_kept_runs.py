@@ -1,0 +1,54 @@
+"""Which ended runs are kept, and whose are given up first."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.gateways import served
+from support.scripted_model import ScriptedModel
+
+from xmcp.gateway.runs import kept
+from xmcp.gateway.runs.kept import Keeping, KeptRuns
+
+
+def test_a_run_is_kept_for_its_time() -> None:
+    runs = KeptRuns(Keeping(10, 1_000))
+    runs.add("a", "t", 1, 100)
+    assert (runs.ended_ago("a", 104), runs.ended_ago("b", 104)) == (4, None)
+    assert [*runs.forget(110)] == []
+    assert [*runs.forget(110.1)] == ["a"]
+    assert runs.ended_ago("a", 111) is None
+
+
+def test_the_tenant_that_keeps_most_loses_its_oldest() -> None:
+    runs = KeptRuns(Keeping(1_000, 100))
+    runs.add("small", "a", 10, 0)
+    for number in range(12):
+        runs.add(f"large {number}", "b", 20, number)
+    assert [*runs.forget(12)] == [f"large {number}" for number in range(8)]
+    assert runs.ended_ago("small", 12) == 12
+
+
+def test_one_run_that_is_too_large_is_not_kept() -> None:
+    runs = KeptRuns(Keeping(1_000, 100))
+    runs.add("huge", "a", 101, 0)
+    assert [*runs.forget(0)] == ["huge"]
+    assert [*runs.forget(2_000)] == []
+
+
+def test_not_too_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MAX_KEPT", 3)
+    runs = KeptRuns(Keeping(1_000, 1_000))
+    for number in range(5):
+        runs.add(str(number), None, 1, number)
+    assert [*runs.forget(5)] == ["0", "1"]
+
+
+async def test_what_a_caller_sent_counts() -> None:
+    body = {"messages": [{"role": "user", "content": "u" * 200_000}]}
+    async with served(ScriptedModel(then="ok"), {"runs": {"keep_bytes": 300_000}}) as up, up.http() as http:
+        answer = await http.post("/chat", content=json.dumps(body), headers={"content-type": "application/json"})
+        assert (await http.get(f"/runs/{answer.json()['run_id']}")).status_code == 404
+        small = await http.post("/chat", json={"input": "hi"})
+        assert (await http.get(f"/runs/{small.json()['run_id']}")).status_code == 200
