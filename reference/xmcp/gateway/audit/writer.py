@@ -360,9 +360,11 @@ class Writer:
         self._connected = False
         if not self._migrated:
             migrate(self._address)
-            self._migrated = True
         self._driver.connect()
         self._connected = True
+        # A SQLite file may be another one at the next connection, and has nothing then.
+        self._migrated = self._address.kind != "sqlite"
+        self._known.forget()
 
     def _down(self, error: Exception) -> None:
         if self._up:
