@@ -256,6 +256,19 @@ async def test_no_secret_of_the_gateway_or_of_the_run_is_in_any_row(tmp_path: Pa
     assert one(database, "SELECT min(altered) FROM model_requests") == 1
 
 
+async def test_a_text_that_was_cut_in_a_secret_is_left_out_of_the_event(database: str) -> None:
+    secret = "sk-live-0123456789abcdef"
+    told = {"step": 1, "call_id": "c", "tool": "t", "status": "ok", "ms": 1.0}
+    log = await AuditLog.open(database, secrets=[secret])
+    log.begin(RunStart(id="r"))
+    log.take("r", Told("tool.finished", 1, {**told, "text": "p" * 1980 + secret[:20], "truncated": True}))
+    log.take("r", Told("tool.finished", 2, {**told, "text": "whole"}))
+    await log.aclose()
+    cut, whole = (json.loads(payload) for (payload,) in rows(database, "SELECT payload FROM events ORDER BY seq"))
+    assert cut == {**told, "truncated": True}
+    assert whole == {**told, "text": "whole"}
+
+
 @pytest.mark.parametrize(
     ("secret", "text", "clean"),
     [
