@@ -269,6 +269,60 @@ async def test_a_text_that_was_cut_in_a_secret_is_left_out_of_the_event(database
     assert whole == {**told, "text": "whole"}
 
 
+@pytest.mark.parametrize("written", ["sk-live-0123456789", "sk&#45;live-01234567\\u00389"], ids=["plain", "escaped"])
+@pytest.mark.parametrize("at", [1, 2, 3, 10, 12, 17])
+async def test_a_secret_that_comes_in_two_segments_of_text_is_found(written: str, at: int, database: str) -> None:
+    log = await AuditLog.open(database, secrets=["sk-live-0123456789"])
+    log.begin(RunStart(id="r"))
+    for seq, text in enumerate(["It is ", f"so: {written[:at]}", f"{written[at:]} and", " more"]):
+        log.take("r", Told("text.delta", seq, {"step": 1, "text": text}))
+        assert await log.flush() == "committed"
+    found = rows(database, "SELECT seq, last_seq, payload FROM events ORDER BY seq")
+    assert [(first, last) for first, last, _ in found] == [(0, 0), (1, 2), (3, 3)]
+    assert "".join(json.loads(payload)["text"] for _, _, payload in found) == "It is so: [redacted] and more"
+    await log.aclose()
+
+
+async def test_what_is_held_back_as_the_begin_of_a_secret_is_recorded_with_the_end_of_the_run(database: str) -> None:
+    log = await AuditLog.open(database, secrets=["sk-live-0123456789"])
+    log.begin(RunStart(id="r"))
+    log.take("r", Told("text.delta", 1, {"step": 1, "text": "yes"}))
+    assert await log.flush() == "committed"
+    assert rows(database, "SELECT seq FROM events") == []
+    log.end("r", RunOutcome("finished"))
+    assert await log.flush() == "committed"
+    assert rows(database, "SELECT payload FROM events") == [('{"step":1,"text":"yes"}',)]
+    await log.aclose()
+
+
+@pytest.mark.parametrize(
+    ("text", "settled"),
+    [
+        ("none", 4),
+        ("an ab", 3),
+        ("no abcdef", 9),
+        ("abcdefabcd", 6),
+        ("no abcdef gh", 3),  # what could begin is a part of what is there
+        ("no &#97;b&#", 3),
+        ("no \\u00", 3),
+    ],
+)
+def test_the_beginning_of_a_secret_at_the_end_of_a_text_is_found(text: str, settled: int) -> None:
+    assert Redactor(["abcdef", "f ghij"]).settled(text) == settled
+
+
+async def test_a_text_of_nothing_but_secrets_is_not_held_back_for_ever(database: str) -> None:
+    log = await AuditLog.open(database, secrets=["abcd"])
+    log.begin(RunStart(id="r"))
+    for seq in range(10):
+        log.take("r", Told("text.delta", seq, {"step": 1, "text": "cdab" if seq else "ab"}))
+        assert await log.flush() == "committed"
+    found = rows(database, "SELECT payload FROM events ORDER BY seq")
+    assert len(found) >= 8
+    assert {json.loads(payload)["text"] for (payload,) in found} == {"[redacted]"}
+    await log.aclose()
+
+
 @pytest.mark.parametrize(
     ("secret", "text", "clean"),
     [

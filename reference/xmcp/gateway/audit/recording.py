@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from xmcp.chat.completions import Completion
@@ -511,6 +511,20 @@ class TextSegment:
         payload = encode_json(as_json({"step": self.step, "text": "".join(self.pieces)})).decode()
         payload = self.run.redactor.out_of_json(payload)
         return event_row(self.run.id, self.attempt, self.first, self.last, self.at, self.type, payload)
+
+    def cut(self) -> tuple[Row | None, TextSegment | None]:
+        """Return the event of what can be told now, and a segment of what goes on.
+
+        The text can end in the beginning of a value that may not be recorded; what comes next shows whether it does.
+        """
+        text = "".join(self.pieces)
+        end = self.run.redactor.settled(text)
+        if end == len(text):
+            return self.row(), None
+        if not end or self.first == self.last:  # an event of its own needs a place of its own
+            return None, self
+        left = replace(self, first=self.last, at=now_ms(), pieces=[text[end:]], size=len(text) - end)
+        return replace(self, last=self.last - 1, pieces=[text[:end]]).row(), left
 
 
 def event_row(run_id: str, attempt: int, first: int, last: int, at: int, kind: str, payload: str) -> Row:

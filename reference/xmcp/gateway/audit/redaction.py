@@ -24,6 +24,11 @@ _ESCAPED: Final = r"\\{1,16}"
 _MAYBE_ESCAPED: Final = r"\\{0,16}"
 _REFERENCE: Final = r"&(?:amp;){0,4}"
 
+# A character that is written as an escape (two, if it is a surrogate pair) or a reference, as far as it has come.
+_BEGUN: Final = re.compile(r"(?:\\{1,16}(?:u[0-9a-fA-F]{0,4})?){1,2}\Z|&[#0-9a-zA-Z;]{0,40}\Z")
+_WIDEST: Final = 48
+"""Maximum number of characters in which one is written."""
+
 _NAMED: Final = {"<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _SHORT: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:=+-]+")
@@ -37,10 +42,11 @@ class Redactor:
         # The longest first: a secret that contains another one is removed as a whole.
         texts = sorted((leaf for leaf in leaves if isinstance(leaf, str)), key=len, reverse=True)
         self._numbers = frozenset(leaf for leaf in leaves if not isinstance(leaf, str))
-        patterns = ["".join(map(_written, re.findall(r"\\+|[^\\]", text))) for text in texts]
+        patterns = ["".join(map(_written, _parts(text))) for text in texts]
         patterns += [rf"(?<![\w.]){re.escape(json.dumps(one))}(?!\w|\.\d)" for one in self._numbers]
         self._pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
         written = [*texts, *map(json.dumps, self._numbers)]
+        self._beginnings = tuple(_Beginning(text) for text in written)
         self._cores = tuple({max(_PLAIN.findall(text), key=len, default="") for text in written})
 
     def out_of_json(self, text: str) -> str:
@@ -57,6 +63,15 @@ class Redactor:
     def out_of_text(self, text: str) -> str:
         """Return a text without the values."""
         return self._pattern.sub(REDACTED, text) if self._may_be_in(text) else text
+
+    def settled(self, text: str) -> int:
+        """Return how much of a text that goes on has no part of a value that what comes next can complete."""
+        end = min((one.at_end_of(text) for one in self._beginnings), default=len(text))
+        if end < len(text) and self._may_be_in(text):
+            for found in self._pattern.finditer(text):
+                if found.start() < end < found.end():
+                    return found.start()
+        return end
 
     def _may_be_in(self, text: str) -> bool:
         """Return False if no value can be in a text; it costs far less than searching for them."""
@@ -76,6 +91,31 @@ class Redactor:
                 return {self.out_of_text(name): self._out_of(part) for name, part in value.items()}
             case _:
                 return value
+
+
+class _Beginning:
+    """Finds the beginning of one value at the end of a text."""
+
+    def __init__(self, value: str) -> None:
+        self._parts = [re.compile(_written(part)) for part in _parts(value)]
+        self._first = re.compile(f"{self._parts[0].pattern}|{_BEGUN.pattern}")
+
+    def at_end_of(self, text: str) -> int:
+        """Return where the longest end begins that is a beginning of the value; the text's length if there is none."""
+        for found in self._first.finditer(text, max(0, len(text) - _WIDEST * len(self._parts))):
+            at = found.start()
+            for part in self._parts:
+                if at == len(text) or _BEGUN.match(text, at):
+                    return found.start()
+                if (one := part.match(text, at)) is None:
+                    break
+                at = one.end()
+        return len(text)
+
+
+def _parts(text: str) -> list[str]:
+    """Return the characters of a text, and backslashes in a row as one."""
+    return re.findall(r"\\+|[^\\]", text)
 
 
 def _leaves(value: Any) -> Iterable[str | int | float]:
