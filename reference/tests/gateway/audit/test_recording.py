@@ -300,7 +300,7 @@ async def test_what_is_held_back_as_the_begin_of_a_secret_is_recorded_with_the_e
     [
         ("none", 4),
         ("an ab", 3),
-        ("no abcdef", 9),
+        ("no abcdef.", 10),
         ("abcdefabcd", 6),
         ("no abcdef gh", 3),  # what could begin is a part of what is there
         ("no &#97;b&#", 3),
