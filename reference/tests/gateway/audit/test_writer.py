@@ -227,7 +227,8 @@ async def test_what_is_written_after_the_file_was_taken_away_is_in_the_file_of_t
     log.begin(RunStart(id="before"))
     assert await log.flush() == "committed"
     for end in ("", "-wal", "-shm"):
-        Path(f"{database}{end}").unlink(missing_ok=True)
+        with suppress(OSError):
+            os.unlink(f"{database}{end}")
     if replaced:
         migrate(address_of(tmp_path / "other.db"))
         (tmp_path / "other.db").rename(database)
