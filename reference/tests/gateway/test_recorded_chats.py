@@ -13,6 +13,7 @@ from xmcp.cli.gateway import gateway
 from xmcp.cli.gateway_parts import gateway_of
 from xmcp.gateway.audit import AuditLog, AuditMiddleware
 from xmcp.gateway.config_file import config_of
+from xmcp.gateway.keys import digest, new_key
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 ADDS = [Turn(calls=[("add", {"a": 1, "b": 2})]), "It is 3."]
@@ -42,6 +43,26 @@ async def test_a_chat_over_http_is_recorded_with_what_the_model_read(tmp_path: P
     shown = json.dumps(recorded(database, "replay", "s-1"))
     assert "1 + 2?" in shown
     assert "add" in shown
+
+
+async def test_the_key_of_a_caller_is_in_no_record_and_is_not_kept_after_the_run(tmp_path: Path) -> None:
+    database = tmp_path / "audit.db"
+    key = new_key()
+    log = await AuditLog.open(database)
+    model = ScriptedProvider([Turn(calls=[("add", {"a": 1, "b": 2})]), f"You are {key}."])
+    keys = [{"name": "k", "tenant": "t", "hash": f"sha256:{digest(key).hex()}"}]
+    async with served(model, {"keys": keys}, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+        http.headers["authorization"] = f"Bearer {key}"
+        asked = {"input": f"I am {key}", "session_id": f"of {key}"}
+        assert (await http.post("/chat", json=asked)).status_code == 200
+        (run,) = up.gateway.runs._runs.values()
+        assert (run.caller.key_name, run.caller.key) == ("k", None)
+    await log.aclose()
+    written = b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))  # noqa: ASYNC240
+    assert b"I am [redacted]" in written
+    assert key.encode() not in written
+    (run,) = recorded(database)["runs"]
+    assert run["session"] == "of [redacted]"
 
 
 def test_a_database_that_cannot_be_used_is_said_before_anything_is_served(tmp_path: Path) -> None:

@@ -269,6 +269,33 @@ async def test_a_text_that_was_cut_in_a_secret_is_left_out_of_the_event(database
     assert whole == {**told, "text": "whole"}
 
 
+async def test_no_column_has_a_secret(database: str) -> None:
+    secret = "sk-live-0123456789"
+    start = RunStart(
+        **dict.fromkeys(("id", "tenant", "session", "api_key", "surface", "model", "trace_id"), f"a {secret}"),
+        secrets=[secret],
+    )
+    assert secret not in repr(RunStart(id="r", secrets=[secret]))
+    model = Counting(
+        Completion("so", asked((f"t{secret}", "{}")), secret, Usage(1, 1, None, None), f"gpt {secret}"),
+        ProviderError("it is down", category="network", provider="counting"),
+    )
+    log = await AuditLog.open(database)
+    async with AIClient([], llm_provider=model, llm_model=f"m{secret}", middleware=[AuditMiddleware(log)]) as client:
+        log.begin(start)
+        told = {"call_id": f"c{secret}", "tool": secret, "server": secret, "status": "error"}
+        log.take(start.id, Told("tool.finished", 1, {**told, "error": {"code": f"E{secret}", "message": secret}}))
+        with pytest.raises(ProviderError):
+            await client.chat("hello", [])
+        log.end(start.id, RunOutcome("error", secret, secret, secret))
+    await log.aclose()
+    with sqlite3.connect(database) as connection:
+        dump = "\n".join(connection.iterdump())
+    assert "gpt [redacted]" in dump
+    assert "c[redacted]" in dump
+    assert secret not in dump
+
+
 @pytest.mark.parametrize("written", ["sk-live-0123456789", "sk&#45;live-01234567\\u00389"], ids=["plain", "escaped"])
 @pytest.mark.parametrize("at", [1, 2, 3, 10, 12, 17])
 async def test_a_secret_that_comes_in_two_segments_of_text_is_found(written: str, at: int, database: str) -> None:

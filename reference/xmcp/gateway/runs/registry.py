@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from xmcp.client.chat_stream import ChatStream
@@ -79,9 +80,7 @@ class Runs:
             if run is None:
                 raise Draining
             return run, True
-        run = Run(
-            request, caller, lambda: self._open_chat(request, caller), self._limits, self._observer, self._ended_run
-        )
+        run = Run(request, caller, partial(self._open_chat, request), self._limits, self._observer, self._ended_run)
         self._runs[run.id], self._marks[run.id] = run, mark
         self._by_digest[mark.digest] = run
         if mark.key is not None:
