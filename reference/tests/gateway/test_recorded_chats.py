@@ -84,3 +84,13 @@ def test_no_record_has_the_keys_of_the_gateway_and_its_servers(tmp_path: Path) -
     made = gateway_of(config, environment, provider="demo")
     secrets = made.observer._secrets
     assert sorted(secrets) == ["key-of-front", "sk-of-vendor", "token-of-own", "token-of-web"]
+
+
+def test_secrets_of_servers_are_known_wherever_they_stand(tmp_path: Path) -> None:
+    config = config_of({"audit": {"database": str(tmp_path / "a.db")}}, "g.toml")
+    url = "http://user:pass%2Fword@127.0.0.1:1/mcp?api_key=of-query&page=two&Token=a%20b"
+    made = gateway_of(config, {}, provider="demo", servers=[url])
+    assert {"pass%2Fword", "pass/word", "of-query", "a b", "a%20b"} == set(made.observer._secrets)
+    servers = {"web": {"url": "http://of-web@127.0.0.1:1/mcp"}}
+    config = config_of({"audit": {"database": str(tmp_path / "a.db")}, "servers": servers}, "g.toml")
+    assert gateway_of(config, {}, provider="demo").observer._secrets == ("of-web",)
