@@ -13,6 +13,7 @@ from xmcp.cli.gateway import gateway
 from xmcp.cli.gateway_parts import gateway_of
 from xmcp.gateway.audit import AuditLog, AuditMiddleware
 from xmcp.gateway.config_file import config_of
+from xmcp.gateway.keys import digest, new_key
 from xmcp.providers.scripted import ScriptedProvider, Turn
 
 ADDS = [Turn(calls=[("add", {"a": 1, "b": 2})]), "It is 3."]
@@ -44,6 +45,26 @@ async def test_a_chat_over_http_is_recorded_with_what_the_model_read(tmp_path: P
     assert "add" in shown
 
 
+async def test_the_key_of_a_caller_is_in_no_record_and_is_not_kept_after_the_run(tmp_path: Path) -> None:
+    database = tmp_path / "audit.db"
+    key = new_key()
+    log = await AuditLog.open(database)
+    model = ScriptedProvider([Turn(calls=[("add", {"a": 1, "b": 2})]), f"You are {key}."])
+    keys = [{"name": "k", "tenant": "t", "hash": f"sha256:{digest(key).hex()}"}]
+    async with served(model, {"keys": keys}, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+        http.headers["authorization"] = f"Bearer {key}"
+        asked = {"input": f"I am {key}", "session_id": f"of {key}"}
+        assert (await http.post("/chat", json=asked)).status_code == 200
+        (run,) = up.gateway.runs._runs.values()
+        assert (run.caller.key_name, run.caller.key) == ("k", None)
+    await log.aclose()
+    written = b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))  # noqa: ASYNC240
+    assert b"I am [redacted]" in written
+    assert key.encode() not in written
+    (run,) = recorded(database)["runs"]
+    assert run["session"] == "of [redacted]"
+
+
 def test_a_database_that_cannot_be_used_is_said_before_anything_is_served(tmp_path: Path) -> None:
     wrong = tmp_path / "none" / "audit.db"
     done = click.testing.CliRunner().invoke(gateway, ["--provider", "demo", "--port", "0", "--audit", str(wrong)])
@@ -63,3 +84,13 @@ def test_no_record_has_the_keys_of_the_gateway_and_its_servers(tmp_path: Path) -
     made = gateway_of(config, environment, provider="demo")
     secrets = made.observer._secrets
     assert sorted(secrets) == ["key-of-front", "sk-of-vendor", "token-of-own", "token-of-web"]
+
+
+def test_secrets_of_servers_are_known_wherever_they_stand(tmp_path: Path) -> None:
+    config = config_of({"audit": {"database": str(tmp_path / "a.db")}}, "g.toml")
+    url = "http://user:pass%2Fword@127.0.0.1:1/mcp?api_key=of-query&page=two&Token=a%20b"
+    made = gateway_of(config, {}, provider="demo", servers=[url])
+    assert {"pass%2Fword", "pass/word", "of-query", "a b", "a%20b"} == set(made.observer._secrets)
+    servers = {"web": {"url": "http://of-web@127.0.0.1:1/mcp"}}
+    config = config_of({"audit": {"database": str(tmp_path / "a.db")}, "servers": servers}, "g.toml")
+    assert gateway_of(config, {}, provider="demo").observer._secrets == ("of-web",)

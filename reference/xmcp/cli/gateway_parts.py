@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 import click
 
@@ -94,16 +95,34 @@ def _hooks_of(audit: AuditLog | None, settings: AuditSettings) -> list[Any]:
     return [AuditMiddleware(audit, outbox=settings.outbox)]
 
 
-def _secrets(config: GatewayConfig, environment: Mapping[str, str], targets: object) -> list[str]:
+def _secrets(
+    config: GatewayConfig, environment: Mapping[str, str], targets: Mapping[str, Any] | Sequence[Any]
+) -> list[str]:
     """Return what no record may have (XMCP-REC-021): keys of vendors and callers, and what servers are given."""
     variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values())}
     variables |= {key.env for key in config.keys if key.env is not None}
     found = [environment.get(name, "") for name in variables]
-    for target in targets.values() if isinstance(targets, Mapping) else ():
+    for target in targets.values() if isinstance(targets, Mapping) else targets:
+        server = target.target if isinstance(target, ServerTarget) else target
+        found += _secrets_of_url(server) if isinstance(server, str) and "://" in server else []
         if isinstance(target, ServerTarget):
             found += [value for name, value in dict(target.env or {}).items() if _SECRET.search(name)]
             found += [word for value in _texts_of(target.headers) for word in value.split()[-1:]]  # without `Bearer`
     return [value for value in found if value.strip()]
+
+
+def _secrets_of_url(url: str) -> list[str]:
+    """Return the password of a URL, and secret values of its query, as they are written and as they are meant."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # the client says so
+        return []
+    # A user without a password is one; beside a password it is a name, which can be any word of a text.
+    found = parts.netloc.rpartition("@")[0].split(":", 1)[-1:]
+    for pair in parts.query.split("&"):
+        name, _, value = pair.partition("=")
+        found += [value] if _SECRET.search(unquote_plus(name)) else []
+    return [*dict.fromkeys(form for value in found if value for form in (value, unquote(value), unquote_plus(value)))]
 
 
 def _texts_of(headers: object) -> list[str]:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from xmcp.gateway.config import Key
@@ -50,13 +51,14 @@ class Keys:
         scheme, _, key = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not 0 < len(key) <= MAX_KEY_CHARACTERS:
             return None
-        given = digest(key.strip())
+        key = key.strip()
+        given = digest(key)
         found: Caller | None = None
         # All of them, whichever fits: the time says nothing of where it stands.
         for expected, caller in self._callers:
             if hmac.compare_digest(expected, given):
                 found = caller
-        return found
+        return None if found is None else replace(found, key=key)
 
 
 def new_key() -> str:

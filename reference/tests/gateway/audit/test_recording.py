@@ -240,6 +240,100 @@ async def test_no_secret_of_the_gateway_or_of_the_run_is_in_any_row(tmp_path: Pa
     assert one(database, "SELECT min(altered) FROM model_requests") == 1
 
 
+async def test_a_text_that_was_cut_in_a_secret_is_left_out_of_the_event(database: str) -> None:
+    secret = "sk-live-0123456789abcdef"
+    told = {"step": 1, "call_id": "c", "tool": "t", "status": "ok", "ms": 1.0}
+    log = await AuditLog.open(database, secrets=[secret])
+    log.begin(RunStart(id="r"))
+    log.take("r", Told("tool.finished", 1, {**told, "text": "p" * 1980 + secret[:20], "truncated": True}))
+    log.take("r", Told("tool.finished", 2, {**told, "text": "whole"}))
+    await log.aclose()
+    cut, whole = (json.loads(payload) for (payload,) in rows(database, "SELECT payload FROM events ORDER BY seq"))
+    assert cut == {**told, "truncated": True}
+    assert whole == {**told, "text": "whole"}
+
+
+async def test_no_column_has_a_secret(database: str) -> None:
+    secret = "sk-live-0123456789"
+    start = RunStart(
+        **dict.fromkeys(("id", "tenant", "session", "api_key", "surface", "model", "trace_id"), f"a {secret}"),
+        secrets=[secret],
+    )
+    assert secret not in repr(RunStart(id="r", secrets=[secret]))
+    model = Counting(
+        Completion("so", asked((f"t{secret}", "{}")), secret, Usage(1, 1, None, None), f"gpt {secret}"),
+        ProviderError("it is down", category="network", provider="counting"),
+    )
+    log = await AuditLog.open(database)
+    async with AIClient([], llm_provider=model, llm_model=f"m{secret}", middleware=[AuditMiddleware(log)]) as client:
+        log.begin(start)
+        told = {"call_id": f"c{secret}", "tool": secret, "server": secret, "status": "error"}
+        log.take(start.id, Told("tool.finished", 1, {**told, "error": {"code": f"E{secret}", "message": secret}}))
+        with pytest.raises(ProviderError):
+            await client.chat("hello", [])
+        log.end(start.id, RunOutcome("error", secret, secret, secret))
+    await log.aclose()
+    with sqlite3.connect(database) as connection:
+        dump = "\n".join(connection.iterdump())
+    assert "gpt [redacted]" in dump
+    assert "c[redacted]" in dump
+    assert secret not in dump
+
+
+@pytest.mark.parametrize("written", ["sk-live-0123456789", "sk&#45;live-01234567\\u00389"], ids=["plain", "escaped"])
+@pytest.mark.parametrize("at", [1, 2, 3, 10, 12, 17])
+async def test_a_secret_that_comes_in_two_segments_of_text_is_found(written: str, at: int, database: str) -> None:
+    log = await AuditLog.open(database, secrets=["sk-live-0123456789"])
+    log.begin(RunStart(id="r"))
+    for seq, text in enumerate(["It is ", f"so: {written[:at]}", f"{written[at:]} and", " more"]):
+        log.take("r", Told("text.delta", seq, {"step": 1, "text": text}))
+        assert await log.flush() == "committed"
+    found = rows(database, "SELECT seq, last_seq, payload FROM events ORDER BY seq")
+    assert [(first, last) for first, last, _ in found] == [(0, 0), (1, 2), (3, 3)]
+    assert "".join(json.loads(payload)["text"] for _, _, payload in found) == "It is so: [redacted] and more"
+    await log.aclose()
+
+
+async def test_what_is_held_back_as_the_begin_of_a_secret_is_recorded_with_the_end_of_the_run(database: str) -> None:
+    log = await AuditLog.open(database, secrets=["sk-live-0123456789"])
+    log.begin(RunStart(id="r"))
+    log.take("r", Told("text.delta", 1, {"step": 1, "text": "yes"}))
+    assert await log.flush() == "committed"
+    assert rows(database, "SELECT seq FROM events") == []
+    log.end("r", RunOutcome("finished"))
+    assert await log.flush() == "committed"
+    assert rows(database, "SELECT payload FROM events") == [('{"step":1,"text":"yes"}',)]
+    await log.aclose()
+
+
+@pytest.mark.parametrize(
+    ("text", "settled"),
+    [
+        ("none", 4),
+        ("an ab", 3),
+        ("no abcdef.", 10),
+        ("abcdefabcd", 6),
+        ("no abcdef gh", 3),  # what could begin is a part of what is there
+        ("no &#97;b&#", 3),
+        ("no \\u00", 3),
+    ],
+)
+def test_the_beginning_of_a_secret_at_the_end_of_a_text_is_found(text: str, settled: int) -> None:
+    assert Redactor(["abcdef", "f ghij"]).settled(text) == settled
+
+
+async def test_a_text_of_nothing_but_secrets_is_not_held_back_for_ever(database: str) -> None:
+    log = await AuditLog.open(database, secrets=["abcd"])
+    log.begin(RunStart(id="r"))
+    for seq in range(10):
+        log.take("r", Told("text.delta", seq, {"step": 1, "text": "cdab" if seq else "ab"}))
+        assert await log.flush() == "committed"
+    found = rows(database, "SELECT payload FROM events ORDER BY seq")
+    assert len(found) >= 8
+    assert {json.loads(payload)["text"] for (payload,) in found} == {"[redacted]"}
+    await log.aclose()
+
+
 @pytest.mark.parametrize(
     ("secret", "text", "clean"),
     [

@@ -218,6 +218,31 @@ async def test_a_file_that_another_process_holds_locked_is_waited_for_and_then_s
     assert events_of(database, "r") == [*range(10)]
 
 
+@pytest.mark.parametrize("replaced", [False, True], ids=["removed", "replaced"])
+async def test_what_is_written_after_the_file_was_taken_away_is_in_the_file_of_that_name(
+    replaced: bool, tmp_path: Path
+) -> None:
+    database = tmp_path / "audit.db"
+    log = await AuditLog.open(database)
+    log.begin(RunStart(id="before"))
+    assert await log.flush() == "committed"
+    for end in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            os.unlink(f"{database}{end}")
+    if replaced:
+        migrate(address_of(tmp_path / "other.db"))
+        (tmp_path / "other.db").rename(database)
+    log.begin(RunStart(id="after"))
+    assert await log.flush() == "committed"
+    assert rows(str(database), "SELECT id FROM runs") == [("after",)]
+    # Where the folder is gone as well, nothing is said to be committed.
+    (tmp_path / "audit.db").unlink()
+    (tmp_path / "audit.db").mkdir()
+    log.begin(RunStart(id="nowhere"))
+    assert await log.flush() == "spilled"
+    await log.aclose()
+
+
 async def test_a_database_that_is_not_there_at_the_start_is_waited_for_if_it_is_not_required(
     postgres_server: PostgresServer, tmp_path: Path
 ) -> None:

@@ -53,12 +53,14 @@ class SqliteDriver:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._statements = {kind: statement.sql("?") for kind, statement in STATEMENTS.items()}
 
     def connect(self) -> None:
         """Open the file."""
         self.close()
         self._connection = sqlite_connection(self._address)
+        self._file = self._found()
 
     def write(self, units: Sequence[Unit]) -> None:
         """Write all units in one transaction, or none."""
@@ -77,6 +79,10 @@ class SqliteDriver:
         connection = self._connection
         if connection is None:
             raise sqlite3.OperationalError("not connected")
+        if self._file is None or self._found() != self._file:
+            # SQLite would write on into a file that nobody can open any more.
+            self.close()
+            raise sqlite3.OperationalError("the file was removed or replaced")
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection
@@ -85,6 +91,14 @@ class SqliteDriver:
             with suppress(sqlite3.Error):  # after some errors SQLite has rolled back already
                 connection.execute("ROLLBACK")
             raise
+
+    def _found(self) -> tuple[int, int] | None:
+        """Return device and number of the file that has the name now; `None` if there is none."""
+        try:
+            found = os.stat(self._address.target)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Close the file."""

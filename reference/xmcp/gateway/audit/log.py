@@ -71,6 +71,10 @@ class AskingCaller(Protocol):
     def tenant(self) -> str | None:
         """Whose run it is."""
 
+    @property
+    def key(self) -> str | None:
+        """The key, which no record may have."""
+
 
 class ObservedState(Protocol):
     """What a run has come to."""
@@ -233,6 +237,7 @@ class AuditLog:
                 surface=request.surface,
                 model=request.model,
                 attempt=run.attempt,
+                secrets=() if caller.key is None else (caller.key,),
             )
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from xmcp.chat.completions import Completion
@@ -67,7 +67,7 @@ class RunStart:
     trace_id: str | None = None
     attempt: int = 1
     started_at: int = field(default_factory=now_ms)
-    secrets: Sequence[Any] = ()
+    secrets: Sequence[Any] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,18 @@ class OpenRun:
 
     def _stored_ids(self) -> tuple[str, str]:
         if self._ids is None:
-            self._ids = short(self.start.id), conversation_of(self.start)
+            given = self.start.conversation_id
+            named = conversation_of(self.start) if given is None and self.start.session is not None else None
+            self._ids = self.short(self.start.id), named or self.short(given or self.start.id)
         return self._ids
+
+    def short(self, text: str) -> str:
+        """Return an id or a name as it is stored, without what may not be recorded."""
+        return short(self.redactor.out_of_text(text))
+
+    def optional(self, text: object) -> str | None:
+        """Return the same of what may be missing."""
+        return None if text is None else self.short(str(text))
 
     def encode(self, messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[bytes, ...], int, bool]:
         """Return the JSON of each message, the size of what is new, and whether something had no JSON form.
@@ -175,11 +185,7 @@ class Link:
 
 
 def conversation_of(start: RunStart) -> str:
-    """Return the id of the conversation of a run. The same session of two tenants is two conversations."""
-    if start.conversation_id is not None:
-        return short(start.conversation_id)
-    if start.session is None:
-        return short(start.id)
+    """Return the id of the conversation of a session. The same session of two tenants is two conversations."""
     named = json.dumps([start.tenant, start.session]).encode()
     return f"conv_{hashlib.sha256(named).hexdigest()[:32]}"
 
@@ -225,8 +231,8 @@ class Accepted:
         conversation = row(
             "conversation",
             id=run.conversation_id,
-            tenant=_optional(start.tenant),
-            session=_optional(start.session),
+            tenant=run.optional(start.tenant),
+            session=run.optional(start.session),
             created_at=start.started_at,
             last_run_at=start.started_at,
         )
@@ -250,8 +256,8 @@ class Ended:
                 "run_ended",
                 **_run_columns(self.run),
                 status=outcome.status,
-                finish_reason=_optional(outcome.finish_reason),
-                error_code=_optional(outcome.error_code),
+                finish_reason=self.run.optional(outcome.finish_reason),
+                error_code=self.run.optional(outcome.error_code),
                 error_message=_message(outcome.error_message, self.run.redactor),
                 first_event_at=self.run.first_event_at,
                 finished_at=self.at,
@@ -340,9 +346,9 @@ class RequestEnded:
             "request_ended",
             **_request_columns(run, self.number, self.turn, self.provider, self.model),
             finished_at=self.at,
-            finish_reason=None if self.completion is None else short(self.completion.finish_reason),
+            finish_reason=None if self.completion is None else run.short(self.completion.finish_reason),
             answer=answer,
-            error_code=None if self.error is None else short(self.error.code),
+            error_code=None if self.error is None else run.short(self.error.code),
             error_message=None if self.error is None else _message(self.error.message, redactor),
         )
         if self.usage is None:
@@ -354,8 +360,8 @@ class RequestEnded:
             attempt=run.start.attempt,
             number=self.number,
             turn=self.turn,
-            provider=short(used["provider"]),
-            model=short(used["model"]),
+            provider=run.short(used["provider"]),
+            model=run.short(used["model"]),
             input_tokens=_count(used["input_tokens"]),
             output_tokens=_count(used["output_tokens"]),
             cached_tokens=_count(used["cached_tokens"]),
@@ -389,8 +395,8 @@ class CallIntended:
         return {
             **_call_columns(self.run, self.call_id),
             "turn": self.turn,
-            "tool": short(self.tool),
-            "server": _optional(self.server),
+            "tool": self.run.short(self.tool),
+            "server": self.run.optional(self.server),
             "arguments": self.run.redactor.out_of_json(self.arguments.decode()),
             "read_only": int(self.read_only),
             "intent_at": self.at,
@@ -419,7 +425,7 @@ class CallEnded:
                 "call_ended",
                 **self.intent.columns(),
                 status=status,
-                error_code=None if error is None else short(error.code),
+                error_code=None if error is None else self.intent.run.short(error.code),
                 error_message=None if error is None else _message(error.message, self.intent.run.redactor),
                 attempts=self.attempts,
                 cached=int(self.cached),
@@ -443,7 +449,11 @@ class Event:
     def rows(self, known: Known) -> tuple[Row, ...]:  # noqa: ARG002
         """Return the event; and the call, if it ended without having been made."""
         event = self.event
-        payload = self.run.redactor.out_of_json(event.json.decode())
+        written = event.json
+        if event.type == "tool.finished" and event.data.get("truncated"):
+            # A cut text can end in a part of a secret, which nothing finds. The model's next request has all of it.
+            written = encode_json({name: value for name, value in event.data.items() if name != "text"})
+        payload = self.run.redactor.out_of_json(written.decode())
         told = event_row(self.run.id, event.attempt, event.seq, event.seq, self.at, event.type, payload)
         if event.type != "tool.finished" or self.hooked:
             return (told,)
@@ -453,11 +463,11 @@ class Event:
             "call_seen",
             **_call_columns(self.run, str(data.get("call_id"))),
             turn=int(data.get("step") or 0),
-            tool=short(str(data.get("tool"))),
-            server=_optional(data.get("server")),
+            tool=self.run.short(str(data.get("tool"))),
+            server=self.run.optional(data.get("server")),
             read_only=0,
             status="ok" if data.get("status") == "ok" else "error",
-            error_code=_optional(error.get("code")),
+            error_code=self.run.optional(error.get("code")),
             error_message=_message(error.get("message"), self.run.redactor),
             attempts=data.get("attempts"),
             cached=int(bool(data.get("cached"))),
@@ -508,6 +518,20 @@ class TextSegment:
         payload = self.run.redactor.out_of_json(payload)
         return event_row(self.run.id, self.attempt, self.first, self.last, self.at, self.type, payload)
 
+    def cut(self) -> tuple[Row | None, TextSegment | None]:
+        """Return the event of what can be told now, and a segment of what goes on.
+
+        The text can end in the beginning of a value that may not be recorded; what comes next shows whether it does.
+        """
+        text = "".join(self.pieces)
+        end = self.run.redactor.settled(text)
+        if end == len(text):
+            return self.row(), None
+        if not end or self.first == self.last:  # an event of its own needs a place of its own
+            return None, self
+        left = replace(self, first=self.last, at=now_ms(), pieces=[text[end:]], size=len(text) - end)
+        return replace(self, last=self.last - 1, pieces=[text[:end]]).row(), left
+
 
 def event_row(run_id: str, attempt: int, first: int, last: int, at: int, kind: str, payload: str) -> Row:
     """Return the row of an event. Written out, not through `row`: there are many."""
@@ -540,16 +564,16 @@ def _run_columns(run: OpenRun) -> dict[str, Any]:
     return {
         "id": run.id,
         "conversation_id": run.conversation_id,
-        "tenant": _optional(start.tenant),
-        "session": _optional(start.session),
-        "api_key": _optional(start.api_key),
-        "surface": _optional(start.surface),
-        "model": _optional(start.model),
-        "idempotency_key": _optional(start.idempotency_key),
-        "request_hash": _optional(start.request_hash),
-        "catalog_hash": _optional(start.catalog_hash),
-        "config_hash": _optional(start.config_hash),
-        "trace_id": _optional(start.trace_id),
+        "tenant": run.optional(start.tenant),
+        "session": run.optional(start.session),
+        "api_key": run.optional(start.api_key),
+        "surface": run.optional(start.surface),
+        "model": run.optional(start.model),
+        "idempotency_key": run.optional(start.idempotency_key),
+        "request_hash": run.optional(start.request_hash),
+        "catalog_hash": run.optional(start.catalog_hash),
+        "config_hash": run.optional(start.config_hash),
+        "trace_id": run.optional(start.trace_id),
         "owner": run.owner,
         "started_at": start.started_at,
     }
@@ -562,22 +586,18 @@ def _request_columns(run: OpenRun, number: int, turn: int, provider: str, model:
         "number": number,
         "conversation_id": run.conversation_id,
         "turn": turn,
-        "provider": short(provider),
-        "model": _optional(model),
+        "provider": run.short(provider),
+        "model": run.optional(model),
     }
 
 
 def _call_columns(run: OpenRun, call_id: str) -> dict[str, Any]:
-    return {"run_id": run.id, "attempt": run.start.attempt, "call_id": short(call_id)}
+    return {"run_id": run.id, "attempt": run.start.attempt, "call_id": run.short(call_id)}
 
 
 def _answer(completion: Completion) -> str:
     calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in completion.tool_calls]
     return encode_json(as_json({"text": completion.text, "tool_calls": calls})).decode()
-
-
-def _optional(text: object) -> str | None:
-    return None if text is None else short(str(text))
 
 
 def _message(text: object, redactor: Redactor) -> str | None:

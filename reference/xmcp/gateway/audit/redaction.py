@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from xmcp.chat.json_values import encode_json
@@ -24,6 +25,12 @@ _ESCAPED: Final = r"\\{1,16}"
 _MAYBE_ESCAPED: Final = r"\\{0,16}"
 _REFERENCE: Final = r"&(?:amp;){0,4}"
 
+# A character that is written as an escape (two, if it is a surrogate pair) or a reference, as far as it has come.
+_BEGUN: Final = re.compile(r"(?:\\{1,16}(?:u[0-9a-fA-F]{0,4})?){1,2}\Z|&[#0-9a-zA-Z;]{0,40}\Z")
+_NUMBERED: Final = re.compile(f"{_REFERENCE}#")
+_WIDEST: Final = 48
+"""Maximum number of characters in which one is written."""
+
 _NAMED: Final = {"<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _SHORT: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:=+-]+")
@@ -35,13 +42,18 @@ class Redactor:
     def __init__(self, secrets: Iterable[Any] = ()) -> None:
         leaves = {leaf for secret in secrets for leaf in _leaves(secret)}
         # The longest first: a secret that contains another one is removed as a whole.
-        texts = sorted((leaf for leaf in leaves if isinstance(leaf, str)), key=len, reverse=True)
+        self._texts = sorted((leaf for leaf in leaves if isinstance(leaf, str)), key=len, reverse=True)
         self._numbers = frozenset(leaf for leaf in leaves if not isinstance(leaf, str))
-        patterns = ["".join(map(_written, re.findall(r"\\+|[^\\]", text))) for text in texts]
-        patterns += [rf"(?<![\w.]){re.escape(json.dumps(one))}(?!\w|\.\d)" for one in self._numbers]
-        self._pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
-        written = [*texts, *map(json.dumps, self._numbers)]
+        written = [*self._texts, *map(json.dumps, self._numbers)]
+        self._beginnings = tuple(map(_Beginning, written))
         self._cores = tuple({max(_PLAIN.findall(text), key=len, default="") for text in written})
+
+    # Made at the first need: it takes milliseconds, each run can have values of its own, and most texts need none.
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        patterns = ["".join(map(_written, _parts(text))) for text in self._texts]
+        patterns += [rf"(?<![\w.]){re.escape(json.dumps(one))}(?!\w|\.\d)" for one in self._numbers]
+        return re.compile("|".join(f"(?:{one})" for one in patterns))
 
     def out_of_json(self, text: str) -> str:
         """Return JSON without the values: the same text if it has none, else written anew."""
@@ -58,9 +70,21 @@ class Redactor:
         """Return a text without the values."""
         return self._pattern.sub(REDACTED, text) if self._may_be_in(text) else text
 
+    def settled(self, text: str) -> int:
+        """Return how much of a text that goes on has no part of a value that what comes next can complete."""
+        end = min((one.at_end_of(text) for one in self._beginnings), default=len(text))
+        if end < len(text) and self._may_be_in(text):
+            for found in self._pattern.finditer(text):
+                if found.start() < end < found.end():
+                    return found.start()
+        return end
+
     def _may_be_in(self, text: str) -> bool:
         """Return False if no value can be in a text; it costs far less than searching for them."""
-        return bool(self._cores) and (any(core in text for core in self._cores) or "\\u" in text or "&" in text)
+        if not self._cores:
+            return False
+        # A character of a core is written as it is, or as a number.
+        return any(core in text for core in self._cores) or "\\u" in text or _NUMBERED.search(text) is not None
 
     def _out_of(self, value: Any) -> Any:
         match value:
@@ -76,6 +100,42 @@ class Redactor:
                 return {self.out_of_text(name): self._out_of(part) for name, part in value.items()}
             case _:
                 return value
+
+
+class _Beginning:
+    """Finds the beginning of one value at the end of a text."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    @cached_property
+    def _patterns(self) -> list[re.Pattern[str]]:
+        return [re.compile(_written(part)) for part in _parts(self._value)]
+
+    @cached_property
+    def _first(self) -> re.Pattern[str]:
+        return re.compile(f"{self._patterns[0].pattern}|{_BEGUN.pattern}")
+
+    def at_end_of(self, text: str) -> int:
+        """Return where the longest end begins that is a beginning of the value; the text's length if there is none."""
+        end = text[-_WIDEST * len(self._value) :]
+        if "\\" not in end and "&" not in end:  # every character is written as it is
+            longest = min(len(self._value) - 1, len(text))
+            return len(text) - next((n for n in range(longest, 0, -1) if text.endswith(self._value[:n])), 0)
+        for found in self._first.finditer(text, len(text) - len(end)):
+            at = found.start()
+            for part in self._patterns:
+                if at == len(text) or _BEGUN.match(text, at):
+                    return found.start()
+                if (one := part.match(text, at)) is None:
+                    break
+                at = one.end()
+        return len(text)
+
+
+def _parts(text: str) -> list[str]:
+    """Return the characters of a text, and backslashes in a row as one."""
+    return re.findall(r"\\+|[^\\]", text)
 
 
 def _leaves(value: Any) -> Iterable[str | int | float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.gateway.audit.database import Address, engine_of, reason_of
@@ -17,6 +18,9 @@ NEWEST: Final = "0001"
 
 _LOCK: Final = 7_310_117_001
 """The advisory lock of PostgreSQL that a process holds while it migrates."""
+
+_alembic: Final = threading.Lock()
+"""Alembic has one place for the migration that goes on, for all threads."""
 
 
 def migrate(address: Address) -> None:
@@ -40,7 +44,8 @@ def migrate(address: Address) -> None:
         if found == NEWEST:
             return
         _refuse_unknown(address, found)
-        command.upgrade(_config(connection), "head")
+        with _alembic:
+            command.upgrade(_config(connection), "head")
 
 
 def require_newest(address: Address, connection: Connection) -> None:

@@ -22,7 +22,7 @@ from xmcp.gateway.audit.drivers import Execute, driver_for
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.audit.ids import now_ms, uuid7
 from xmcp.gateway.audit.record_queue import Loss, RecordQueue
-from xmcp.gateway.audit.recording import RECORD_BYTES, TEXT_TYPES, Event, Record, TextSegment
+from xmcp.gateway.audit.recording import RECORD_BYTES, TEXT_TYPES, Ended, Event, Record, TextSegment
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.spill import Spill
 from xmcp.gateway.audit.statements import Unit, row
@@ -296,6 +296,10 @@ class Writer:
                     self._segments[place] = TextSegment.of(record)
                 if not text:
                     yield self._rows_of(record)
+            elif isinstance(record, Ended):
+                if (segment := self._segments.pop((record.run.id, record.run.start.attempt), None)) is not None:
+                    yield (segment.row(),)
+                yield self._rows_of(record)
             else:
                 yield self._rows_of(record)
         yield from self._joined(every=False)
@@ -313,8 +317,13 @@ class Writer:
         oldest = now_ms() - SEGMENT_SECONDS * 1000
         for place, segment in [*self._segments.items()]:
             if every or segment.at <= oldest or segment.size >= SEGMENT_CHARACTERS:
-                del self._segments[place]
-                yield (segment.row(),)
+                told, left = segment.cut()
+                if left is None:
+                    del self._segments[place]
+                else:
+                    self._segments[place] = left
+                if told is not None:
+                    yield (told,)
 
     def _keep(self, units: Sequence[Unit]) -> Kept:
         kept: Kept = "committed"
@@ -360,9 +369,11 @@ class Writer:
         self._connected = False
         if not self._migrated:
             migrate(self._address)
-            self._migrated = True
         self._driver.connect()
         self._connected = True
+        # A SQLite file may be another one at the next connection, and has nothing then.
+        self._migrated = self._address.kind != "sqlite"
+        self._known.forget()
 
     def _down(self, error: Exception) -> None:
         if self._up:
@@ -511,7 +522,7 @@ class Writer:
     def _end(self) -> None:
         """Write what is left, give up the lease, and leave the rest to the next process."""
         self._retry_at = 0.0  # once more, before what is left goes to the next process
-        self._keep([*self._joined(every=True)])
+        self._keep([(segment.row(),) for segment in self._segments.values()])
         while self._may_try() and not self._spill.is_empty and self._drain():
             pass
         if self._losses and not self._keep_batch_or_wait(self._gaps()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
@@ -73,9 +74,7 @@ class Runs:
                 self.places.give_back(caller.tenant)
 
     def _begun(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> Run:
-        run = Run(
-            request, caller, lambda: self._open_chat(request, caller), self._limits, self._observer, self._ended_run
-        )
+        run = Run(request, caller, partial(self._open_chat, request), self._limits, self._observer, self._ended_run)
         self._runs[run.id], self._marks[run.id] = run, mark
         self._by_digest[mark.digest] = run
         if mark.key is not None:

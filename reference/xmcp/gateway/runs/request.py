@@ -19,11 +19,15 @@ Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose key it is. `tenant` is `None` if the gateway has no keys."""
+    """Whose key it is. `tenant` is `None` if the gateway has no keys.
+
+    `key` is what the caller sent, for whoever must keep it out of records; a run that has ended does not have it.
+    """
 
     key_name: str
     tenant: str | None = None
     profile: Profile = "none"
+    key: str | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.chat import client_made_errors
@@ -60,7 +60,7 @@ class Run(RunRecord):
     Args:
         request: What was asked.
         caller: By whom.
-        open_chat: Begins the chat; what it raises ends the run as an error.
+        open_chat: Begins the chat for the caller; what it raises ends the run as an error.
         limits: The time limits.
         observer: Is told of every event.
         on_end: Is called once, when the run has ended.
@@ -70,7 +70,7 @@ class Run(RunRecord):
         self,
         request: ChatRequest,
         caller: Caller,
-        open_chat: Callable[[], ChatStream],
+        open_chat: Callable[[Caller], ChatStream],
         limits: RunLimits,
         observer: RunObserver,
         on_end: Callable[[Run], None],
@@ -190,7 +190,7 @@ class Run(RunRecord):
         last: Draft | None = None
         deadline = self._loop.time() + min(self.request.deadline or self._limits.deadline, self._limits.deadline)
         begin = self._loop.time() + self._limits.first_event
-        stream = self._open_chat()
+        stream = self._open_chat(self.caller)
         limit = asyncio.timeout_at(min(deadline, begin))
         try:
             async with limit, aclosing(stream) as chunks:
@@ -246,6 +246,7 @@ class Run(RunRecord):
         if self._left_alone is not None:
             self._left_alone.cancel()
         self._tell("ended", self)
+        self.caller = replace(self.caller, key=None)
         self._on_end(self)
 
     def _tell(self, method: str, *arguments: Any) -> None:
