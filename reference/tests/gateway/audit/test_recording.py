@@ -260,9 +260,10 @@ async def test_no_column_has_a_secret(database: str) -> None:
         secrets=[secret],
     )
     assert secret not in repr(RunStart(id="r", secrets=[secret]))
-    model = Counting(
+    model = ScriptedModel(
         Completion("so", asked((f"t{secret}", "{}")), secret, Usage(1, 1, None, None), f"gpt {secret}"),
         ProviderError("it is down", category="network", provider="counting"),
+        name="counting",
     )
     log = await AuditLog.open(database)
     async with AIClient([], llm_provider=model, llm_model=f"m{secret}", middleware=[AuditMiddleware(log)]) as client:
@@ -367,9 +368,9 @@ def test_a_hostile_text_is_searched_in_linear_time(text: str) -> None:
     redactor = Redactor(['p"a\\ss & "w"', "\\\\\\\\\\n&&&", "sk-gateway"])
 
     def seconds(length: int) -> float:
-        begun = time.perf_counter()
+        begun = time.thread_time()  # of this thread alone, whatever else runs
         redactor.out_of_json(f'"{text[:length]}\\u0020"')
-        return time.perf_counter() - begun
+        return time.thread_time() - begun
 
     half = min(seconds(len(text) // 2) for _ in range(3))
     assert min(seconds(len(text)) for _ in range(3)) < 4 * half + 0.05
