@@ -283,7 +283,8 @@ def test_a_database_whose_tables_are_not_tables_is_not_read(changed: Any, capsys
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
     moved = "CREATE TABLE was AS SELECT * FROM runs; DROP TABLE runs"
     database = changed(f"{moved}; CREATE VIEW runs AS {endless} SELECT was.* FROM n, was")
-    assert run_command(["audit", database]) == 3
+    with pytest.raises(SystemExit, match="3"):
+        run_command(["audit", database])
     assert "has no audit table runs" in capsys.readouterr().err
 
 
