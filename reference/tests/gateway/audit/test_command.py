@@ -279,6 +279,30 @@ def test_every_text_of_a_database_is_data_in_a_terminal(
     assert "\\x1b]0;owned" in out
 
 
+@pytest.mark.parametrize(
+    ("sql", "args", "table"),
+    [
+        ("UPDATE runs SET started_at = 'yesterday'", [], "runs"),
+        ("UPDATE runs SET started_at = 9000000000000000000", [], "runs"),
+        ("UPDATE runs SET tenant = x'ff00'", [], "runs"),
+        ("UPDATE usage SET input_tokens = 'abc'", ["show", "run_a1"], "usage"),
+        ("UPDATE tool_invocations SET arguments = 5.5, tool = x'00'", ["show", "run_a1"], "tool_invocations"),
+        ("UPDATE model_requests SET turn = 'x'", ["replay", "s1"], "model_requests"),
+        ("UPDATE contents SET content = '{nope'", ["replay", "s1"], "contents"),
+        ("UPDATE contents SET content = '{nope'", ["replay", "s1", "--json", "-"], "contents"),
+        ("UPDATE contents SET content = x'ff'", ["replay", "s1"], "contents"),
+        ("UPDATE model_requests SET answer = '[1]'", ["replay", "s1"], "model_requests"),
+        ("UPDATE contents SET content = replace(hex(zeroblob(50000)), '0', '[')", ["replay", "s1"], "contents"),
+    ],
+)
+def test_a_row_that_is_no_record_is_told_with_its_table(
+    sql: str, args: list[str], table: str, changed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        run_command(["audit", changed(sql), *args])
+    assert f"The table {table} has a row that is no record" in capsys.readouterr().err
+
+
 def test_a_database_whose_tables_are_not_tables_is_not_read(changed: Any, capsys: pytest.CaptureFixture[str]) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
     moved = "CREATE TABLE was AS SELECT * FROM runs; DROP TABLE runs"
