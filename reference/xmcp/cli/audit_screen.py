@@ -34,7 +34,7 @@ def show_runs(runs: Sequence[Mapping[str, Any]], console: Console, *, cut: bool)
         facts = [f"{' + '.join(calls)} call{'' if one else 's'}"] if calls else []
         facts += [f"{tokens:,} tokens"] if (tokens := _tokens(run)) else []
         first = Text(f"{_time(run['started_at'], seconds=False)}  ")
-        first.append(f"{run['status']:<11}", style=_style(run["status"]))
+        first.append(f"{printable(run['status']):<11}", style=_style(run["status"]))
         first.append(f" {_duration(run['started_at'], run['finished_at']):>7}  ")
         first.append(", ".join(facts))
         _line(console, first)
@@ -55,7 +55,7 @@ def show_run(found: Mapping[str, Any], console: Console) -> None:
     """Show one run with its calls."""
     run, usage = found["run"], found["usage"]
     head = Text(f"Run {printable(run['id'])}  ", style="bold")
-    head.append(run["status"], style=_style(run["status"]))
+    head.append(printable(run["status"]), style=_style(run["status"]))
     _line(console, head)
     facts = {
         "conversation": _conversation(run),
@@ -171,7 +171,7 @@ def _show_tool_call(call: Mapping[str, Any], console: Console, *, ended: bool) -
     where = f"{call['server']}: {call['tool']}" if call["server"] else call["tool"]
     status = "outcome unknown" if call["status"] == "intent" and ended else call["status"]
     line = Text(f"  {printable(where)}  ")
-    line.append(status, style=_style(call["status"]))
+    line.append(printable(status), style=_style(call["status"]))
     told = [_duration(call["intent_at"], call["finished_at"])] if call["intent_at"] and call["finished_at"] else []
     told += [_counted(call["attempts"], "attempt")] if (call["attempts"] or 0) > 1 else []
     told += ["cached"] if call["cached"] else []

@@ -7,10 +7,13 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Text
 from support.audited_runs import Told
 from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer
@@ -21,10 +24,12 @@ from xmcp.chat.errors import ProviderError
 from xmcp.chat.usage import Usage
 from xmcp.cli import run as run_command
 from xmcp.client import AIClient
-from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunOutcome, RunStart
-from xmcp.gateway.audit.database import address_of
+from xmcp.gateway.audit import AuditError, AuditLog, AuditMiddleware, RunOutcome, RunStart
+from xmcp.gateway.audit.database import address_of, sqlite_connection
 from xmcp.gateway.audit.ids import now_ms
+from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.schema import migrate
+from xmcp.gateway.audit.tables import METADATA
 from xmcp.wire import ErrorInfo, ToolResponse
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egone\r[bold red]rich[/]"
@@ -223,6 +228,85 @@ def test_what_cannot_be_read_is_told_without_a_traceback_and_without_a_password(
     assert "Traceback" not in out + err
     assert "s3cret" not in out + err
     assert not paths["none"].exists()
+
+
+ESCAPES = "char(27) || ']0;owned' || char(7) || char(155) || '31m'"
+
+
+@pytest.fixture
+def changed(store: str, tmp_path: Path) -> Any:
+    """Return a function that runs SQL on a copy of the store, and returns its path."""
+
+    def change(sql: str) -> str:
+        with sqlite3.connect(store) as one, sqlite3.connect(tmp_path / "changed.db") as other:
+            one.backup(other)
+            other.executescript(sql)
+        return str(tmp_path / "changed.db")
+
+    return change
+
+
+@pytest.mark.parametrize("args", [[], ["show", "run_a1"], ["replay", "s1"]])
+def test_every_text_of_a_database_is_data_in_a_terminal(
+    args: list[str], changed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = ("runs", "model_requests", "tool_invocations", "usage")
+    kept = {"id", "run_id", "call_id", "conversation_id", "session", "messages_hash", "tools_hash", "answer"}
+    sql = "".join(
+        f"UPDATE {name} SET {column.name} = {ESCAPES};"
+        for name in tables
+        for column in METADATA.tables[name].columns
+        if isinstance(column.type, Text) and column.name not in kept
+    )
+    out = told(capsys, changed(sql), *args)
+    assert all(line.isprintable() for line in out.split("\n"))
+    assert "\\x1b]0;owned" in out
+
+
+@pytest.mark.parametrize(
+    ("sql", "args", "table"),
+    [
+        ("UPDATE runs SET started_at = 'yesterday'", [], "runs"),
+        ("UPDATE runs SET started_at = 9000000000000000000", [], "runs"),
+        ("UPDATE runs SET tenant = x'ff00'", [], "runs"),
+        ("UPDATE usage SET input_tokens = 'abc'", ["show", "run_a1"], "usage"),
+        ("UPDATE tool_invocations SET arguments = 5.5, tool = x'00'", ["show", "run_a1"], "tool_invocations"),
+        ("UPDATE model_requests SET turn = 'x'", ["replay", "s1"], "model_requests"),
+        ("UPDATE contents SET content = '{nope'", ["replay", "s1"], "contents"),
+        ("UPDATE contents SET content = '{nope'", ["replay", "s1", "--json", "-"], "contents"),
+        ("UPDATE contents SET content = x'ff'", ["replay", "s1"], "contents"),
+        ("UPDATE model_requests SET answer = '[1]'", ["replay", "s1"], "model_requests"),
+        ("UPDATE contents SET content = replace(hex(zeroblob(50000)), '0', '[')", ["replay", "s1"], "contents"),
+    ],
+)
+def test_a_row_that_is_no_record_is_told_with_its_table(
+    sql: str, args: list[str], table: str, changed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        run_command(["audit", changed(sql), *args])
+    assert f"The table {table} has a row that is no record" in capsys.readouterr().err
+
+
+def test_a_database_whose_tables_are_not_tables_is_not_read(changed: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+    moved = "CREATE TABLE was AS SELECT * FROM runs; DROP TABLE runs"
+    database = changed(f"{moved}; CREATE VIEW runs AS {endless} SELECT was.* FROM n, was")
+    with pytest.raises(SystemExit, match="3"):
+        run_command(["audit", database])
+    assert "has no audit table runs" in capsys.readouterr().err
+
+
+def test_reading_ends_after_its_time_and_a_pause_between_does_not_count(
+    changed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xmcp.gateway.audit.database.READ_SECONDS", 0.3)
+    address = address_of(changed("CREATE TABLE t (x)"))
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    with closing(sqlite_connection(address, read_only=True)) as connection:
+        time.sleep(0.4)
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (4,)
+    with pytest.raises(AuditError, match=r"reading it takes longer than 0\.3 s"), reading(address) as connection:
+        connection.exec_driver_sql(endless)
 
 
 def test_a_store_on_postgresql_is_read_too(postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,13 @@ STATEMENT_SECONDS: Final = 5
 """How long a statement of the writer may take, and how long it waits for another process's lock of a SQLite file."""
 
 READ_SECONDS: Final = 60
-"""How long a statement of a reader may take on PostgreSQL."""
+"""How long a statement of a reader may take on PostgreSQL, and all that it reads of a SQLite file."""
+
+_STEPS: Final = 1_000
+"""After so many of its steps SQLite asks whether it is to go on."""
+
+_PAUSE_SECONDS: Final = 0.05
+"""Maximum that the time from one such question to the next counts: between two statements, a person may read."""
 
 _POSTGRES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 
@@ -100,7 +107,9 @@ def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.C
         check_same_thread=False,
     )
     try:
-        if not read_only:
+        if read_only:
+            connection.set_progress_handler(_Deadline(), _STEPS)
+        else:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA query_only" + ("=ON" if read_only else ""))
@@ -108,6 +117,21 @@ def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.C
         connection.close()
         raise
     return connection
+
+
+class _Deadline:
+    """Ends reading after `READ_SECONDS`: what a file has may be a statement that never ends."""
+
+    def __init__(self) -> None:
+        self._left: float = READ_SECONDS
+        self._asked_at = time.monotonic()
+
+    def __call__(self) -> bool:
+        """Return whether the time is over."""
+        now = time.monotonic()
+        self._left -= min(now - self._asked_at, _PAUSE_SECONDS)
+        self._asked_at = now
+        return self._left < 0
 
 
 def engine_of(address: Address, *, read_only: bool = False) -> Engine:

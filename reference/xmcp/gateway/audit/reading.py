@@ -11,6 +11,7 @@ from sqlalchemy import func, or_, select
 
 from xmcp.gateway.audit.schema import opened, require_newest
 from xmcp.gateway.audit.tables import METADATA
+from xmcp.gateway.audit.valid_rows import checked
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -76,7 +77,8 @@ def runs(connection: Connection, wanted: RunFilter) -> list[dict[str, Any]]:
     if wanted.failed:
         asked = asked.where(_runs.c.status.in_(FAILED))
     asked = asked.order_by(_runs.c.started_at.desc(), _runs.c.id.desc()).limit(wanted.limit)
-    return [dict(found) for found in connection.execute(asked).mappings()]
+    sums = ("input_tokens", "output_tokens", "cost_micros")
+    return [checked(_runs, found, *sums) for found in connection.execute(asked).mappings()]
 
 
 def run_ids(connection: Connection, begin: str, limit: int = 5) -> list[str]:
@@ -101,25 +103,25 @@ def conversation_ids(connection: Connection, named: str, limit: int = 5) -> list
 
 def one_run(connection: Connection, run_id: str) -> dict[str, Any]:
     """Return a run with its calls, its usage, how many events it has, and what was lost while it ran."""
-    run = connection.execute(select(_runs).where(_runs.c.id == run_id)).mappings().one()
-    usage = connection.execute(_of(_usage, run_id, "number")).mappings().all()
+    run = checked(_runs, connection.execute(select(_runs).where(_runs.c.id == run_id)).mappings().one())
+    usage = [checked(_usage, one) for one in connection.execute(_of(_usage, run_id, "number")).mappings()]
     calls = _of(_calls, run_id, "turn").order_by(func.coalesce(_calls.c.intent_at, _calls.c.finished_at))
     lost = select(_gaps).where(_gaps.c.to_at >= run["started_at"]).order_by(_gaps.c.from_at)
     if run["finished_at"] is not None:
         lost = lost.where(_gaps.c.from_at <= run["finished_at"])
     return {
-        "run": dict(run),
+        "run": run,
         "model_calls": [
-            {**request, "usage": next((dict(one) for one in usage if _key(one) == _key(request)), None)}
+            {**checked(_requests, request), "usage": next((one for one in usage if _key(one) == _key(request)), None)}
             for request in connection.execute(_of(_requests, run_id, "number")).mappings()
         ],
-        "tool_calls": [dict(call) for call in connection.execute(calls).mappings()],
+        "tool_calls": [checked(_calls, call) for call in connection.execute(calls).mappings()],
         "events": connection.execute(select(func.count()).where(_events.c.run_id == run_id)).scalar() or 0,
         "usage": {
             name: sum(known) if (known := [one[name] for one in usage if one[name] is not None]) else None
             for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_micros")
         },
-        "gaps": [dict(gap) for gap in connection.execute(lost).mappings()],
+        "gaps": [checked(_gaps, gap) for gap in connection.execute(lost).mappings()],
     }
 
 

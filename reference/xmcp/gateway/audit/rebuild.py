@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import func, select
 
 from xmcp.gateway.audit.tables import METADATA
+from xmcp.gateway.audit.valid_rows import checked, json_object
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -83,7 +84,12 @@ def model_calls(
     if run_id is not None:
         asked = asked.where(_requests.c.run_id == run_id)
     for request in connection.execute(asked).mappings().all():
+        checked(_requests, request)
+        if request["answer"] is not None:
+            json_object(request["answer"], "model_requests")
         received = _received(connection, request["conversation_id"], request["messages_hash"])
+        for _, content in received:
+            json_object(content, "contents")
         yield ModelCall(
             run_id=request["run_id"],
             attempt=request["attempt"],

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from xmcp.gateway.audit import database
 from xmcp.gateway.audit.database import Address, engine_of, reason_of
 from xmcp.gateway.audit.errors import AuditError
 
@@ -63,6 +64,13 @@ def require_newest(address: Address, connection: Connection) -> None:
             f"{address.name} has version {found} of the audit tables, and this xmcp reads version {NEWEST}: start the "
             "gateway of this xmcp once, which migrates them."
         )
+    from sqlalchemy import inspect
+
+    from xmcp.gateway.audit.tables import METADATA
+
+    # A view can be anything, also one that never ends.
+    if missing := METADATA.tables.keys() - set(inspect(connection).get_table_names()):
+        raise AuditError(f"{address.name} has no audit table {min(missing)}: it is no database of a gateway.")
 
 
 class opened:
@@ -94,6 +102,8 @@ class opened:
         if isinstance(error, AuditError):
             return error
         address, why = self._address, reason_of(error)
+        if address.kind == "sqlite" and why == "interrupted":
+            why = f"reading it takes longer than {database.READ_SECONDS:g} s"
         if address.kind == "postgresql":
             return AuditError(f"{address.name} cannot be used: {why}. Check that it runs, and its URL and password.")
         if not address.path.exists():
