@@ -145,17 +145,23 @@ def _show_message(message: str, console: Console, *, full: bool) -> None:
         )
     elif content is not None:
         _show_text(role, json.dumps(content, ensure_ascii=False), console, full=full)
-    for call in value.get("tool_calls") or ():
-        function = call.get("function") or {}
+    for call in _calls(value):
+        function = call.get("function")
+        function = function if isinstance(function, dict) else {}
         _show_text(f"{role} calls", f"{function.get('name')}({function.get('arguments')})", console, full=full)
 
 
 def _show_answer(answer: str, console: Console, *, full: bool) -> None:
     value = json.loads(answer)
     if value.get("text"):
-        _show_text("→ answer", value["text"], console, full=full, style="green")
-    for call in value.get("tool_calls") or ():
-        _show_text("→ calls", f"{call['name']}({call['arguments']})", console, full=full, style="green")
+        _show_text("→ answer", str(value["text"]), console, full=full, style="green")
+    for call in _calls(value):
+        _show_text("→ calls", f"{call.get('name')}({call.get('arguments')})", console, full=full, style="green")
+
+
+def _calls(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    calls = value.get("tool_calls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
 def _show_text(label: str, text: str, console: Console, *, full: bool, style: str = "cyan") -> None:

@@ -287,6 +287,16 @@ def test_a_row_that_is_no_record_is_told_with_its_table(
     assert f"The table {table} has a row that is no record" in capsys.readouterr().err
 
 
+def test_a_message_of_another_shape_is_shown_as_far_as_it_goes(
+    changed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = ["5", '[5, {"function": 5}]', "[{}]"]
+    for shape in shapes:
+        sql = f'UPDATE contents SET content = \'{{"role": [1], "tool_calls": {shape}}}\';'
+        sql += f'UPDATE model_requests SET answer = \'{{"text": 5, "tool_calls": {shape}}}\' WHERE answer NOT NULL'
+        assert "Call 1 of run" in told(capsys, changed(sql), "replay", "s1")
+
+
 def test_a_database_whose_tables_are_not_tables_is_not_read(changed: Any, capsys: pytest.CaptureFixture[str]) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
     moved = "CREATE TABLE was AS SELECT * FROM runs; DROP TABLE runs"

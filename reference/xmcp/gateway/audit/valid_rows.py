@@ -18,7 +18,7 @@ _LATEST: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: a later one is no date."""
 
 
-def checked(table: Table, found: Mapping[str, Any], *sums: str) -> dict[str, Any]:
+def checked(table: Table, found: Mapping[Any, Any], *sums: str) -> dict[str, Any]:
     """Return a row, and sums that were selected with it, as they are.
 
     Raises:
@@ -26,17 +26,18 @@ def checked(table: Table, found: Mapping[str, Any], *sums: str) -> dict[str, Any
     """
     for column in table.columns:
         value = found[column.name]
-        is_time = column.name == "at" or column.name.endswith("_at")
-        if not (
-            column.nullable
-            if value is None
-            else isinstance(value, str if isinstance(column.type, Text) else int)
-            and not (is_time and not 0 <= value <= _LATEST)
-        ):
+        if value is None:
+            valid = bool(column.nullable)
+        elif isinstance(column.type, Text):
+            valid = isinstance(value, str)
+        else:
+            is_time = column.name == "at" or column.name.endswith("_at")
+            valid = isinstance(value, int) and not (is_time and not 0 <= value <= _LATEST)
+        if not valid:
             raise no_record(table.name)
     if not all(found[name] is None or isinstance(found[name], int | Decimal) for name in sums):
         raise no_record("usage")
-    return dict(found)
+    return {str(name): value for name, value in found.items()}
 
 
 def json_object(text: object, table: str) -> dict[str, Any]:
