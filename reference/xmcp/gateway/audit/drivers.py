@@ -22,12 +22,18 @@ HANG_SECONDS: Final = 2 * STATEMENT_SECONDS
 _CONVERSATION_OF: Final[dict[Kind, int]] = {"content": 0, "message": 0, "request_sent": 3, "request_ended": 3}
 """Where rows that a deletion must not overtake have their conversation."""
 
+_GONE: Final = (0, 0)
+"""No file: the number of a file that is gone may become that of its successor."""
+
 
 class Driver(Protocol):
     """A connection of the writer's thread. Every method can raise what the database's driver raises."""
 
     def connect(self) -> None:
         """Open the connection."""
+
+    def is_the_same(self) -> bool:
+        """Return whether `connect` will find the database that it found before, as far as is known."""
 
     def write(self, units: Sequence[Unit]) -> None:
         """Write all units in one transaction, or none."""
@@ -82,6 +88,7 @@ class SqliteDriver:
         if self._file is None or self._found() != self._file:
             # SQLite would write on into a file that nobody can open any more.
             self.close()
+            self._file = _GONE
             raise sqlite3.OperationalError("the file was removed or replaced")
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -91,6 +98,10 @@ class SqliteDriver:
             with suppress(sqlite3.Error):  # after some errors SQLite has rolled back already
                 connection.execute("ROLLBACK")
             raise
+
+    def is_the_same(self) -> bool:
+        """Return whether it is the same file."""
+        return self._file is None or self._file == self._found()
 
     def _found(self) -> tuple[int, int] | None:
         """Return device and number of the file that has the name now; `None` if there is none."""
@@ -125,6 +136,10 @@ class PostgresDriver:
         """Open the connection."""
         self.close()
         self._connection = postgres_connection(self._address, seconds=STATEMENT_SECONDS)
+
+    def is_the_same(self) -> bool:
+        """Return True: a database has its name for good."""
+        return True
 
     def write(self, units: Sequence[Unit]) -> None:
         """Write all units in one transaction, or none."""

@@ -367,13 +367,12 @@ class Writer:
 
     def _connect(self) -> None:
         self._connected = False
-        if not self._migrated:
+        if not self._migrated or not self._driver.is_the_same():
             migrate(self._address)
+            self._migrated = True
         self._driver.connect()
         self._connected = True
-        # A SQLite file may be another one at the next connection, and has nothing then.
-        self._migrated = self._address.kind != "sqlite"
-        self._known.forget()
+        self._known.forget()  # it may be another file, which has nothing
 
     def _down(self, error: Exception) -> None:
         if self._up:
