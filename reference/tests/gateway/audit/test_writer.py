@@ -461,7 +461,7 @@ async def test_the_queue_is_bounded_while_the_writer_hangs(tmp_path: Path, monke
     with sqlite3.connect(database, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")  # the writer waits up to 5 s for the lock
         tell(log, "r", 1)
-        await asyncio.sleep(0.3)
+        await until(lambda: log.statistics.queue_records == 0)  # the writer has taken it, and waits
         slowest = 0.0
         for seq in range(1, 500):
             begun = time.perf_counter()
