@@ -70,10 +70,7 @@ class Adapter(Protocol):
         """Start the client with these options and addresses."""
 
     async def chat(self, request: Json) -> Json:
-        """Run a chat; return `{"history": …, "result": …}`, or `"failure"` in the place of the result.
-
-        The history of a chat that failed or was cancelled counts, too: catch the exception, and return it.
-        """
+        """Run a chat; return `{"history": …, "result": …}`, or the history so far and a `"failure"`."""
 
     async def refresh(self) -> None:
         """List the tools of all servers again; called only with the feature `tool_refresh`."""
