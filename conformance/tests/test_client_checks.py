@@ -1273,9 +1273,12 @@ def test_many_events_that_close_a_chat_cost_no_more_than_their_number():
 def _seconds_of(records, s) -> float:
     from time import process_time
 
-    begun = process_time()
-    violations(Trace(s.setup, records))
-    return process_time() - begun
+    def once() -> float:
+        begun = process_time()
+        violations(Trace(s.setup, records))
+        return process_time() - begun
+
+    return min(once() for _ in range(3))  # what else runs takes the caches of the processor
 
 
 @pytest.mark.parametrize(

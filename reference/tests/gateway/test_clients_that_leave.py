@@ -15,7 +15,7 @@ from support.gateways import Served, chunks_in, events_in, served, types_in, unt
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.gateway.http.routes import MAX_READERS
+from xmcp.gateway.http.chats import MAX_READERS
 from xmcp.providers import Completion
 
 SSE = {"accept": "text/event-stream"}

@@ -165,6 +165,22 @@ async def test_in_the_mode_outbox_a_call_that_changes_something_is_made_only_onc
     assert rows(database, status) == [("read", "ok"), ("write", "error")]
 
 
+async def test_in_the_mode_outbox_a_call_whose_record_has_no_room_is_not_made(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ScriptedServer({"write": ToolResponse("write", "done")})
+    model = ScriptedProvider([Turn("", [("write", {})]), "fine"])
+    log = await AuditLog.open(database)
+    put = log.put
+    monkeypatch.setattr(log, "put", lambda record, size: type(record).__name__ != "CallIntended" and put(record, size))
+    async with AIClient([server], llm_provider=model, middleware=[AuditMiddleware(log, outbox=True)]) as client:
+        with log.running(RunStart(id="r")):
+            result = await client.chat("hello", [])
+    await log.aclose()
+    assert server.count("write") == 0
+    assert "was not made" in next(message["content"] for message in result["history"] if message.get("name") == "write")
+
+
 async def test_a_chat_that_is_no_run_of_the_log_is_not_recorded(database: str) -> None:
     log = await AuditLog.open(database)
     async with AIClient([], llm_provider=ScriptedProvider(["ok"]), middleware=[AuditMiddleware(log)]) as client:

@@ -61,8 +61,7 @@ class AuditMiddleware:
             run = self._log.current_run()
             if run is None:
                 return None
-            self._intended(run, state)
-            recorded = True
+            recorded = self._intended(run, state)
         except Exception:
             _log.exception(_FAILED, "before_tool")
         return self._committed(recorded) if self._outbox and not state.read_only else None
@@ -106,7 +105,8 @@ class AuditMiddleware:
         ended = RequestEnded(run, number, state.turn, state.provider, state.model, answer, state.usage, error, now_ms())
         self._log.put(ended, size)
 
-    def _intended(self, run: OpenRun, state: ToolState) -> None:
+    def _intended(self, run: OpenRun, state: ToolState) -> bool:
+        """Put the record of a call into the queue; return False if it has no room."""
         intent = CallIntended(
             run,
             state.call_id,
@@ -118,7 +118,7 @@ class AuditMiddleware:
             now_ms(),
         )
         run.calls[state.call_id] = intent
-        self._log.put(intent, len(intent.arguments))
+        return self._log.put(intent, len(intent.arguments))
 
 
 def _encoded(arguments: dict[str, Any]) -> bytes:
