@@ -149,6 +149,17 @@ async def test_a_call_that_is_never_let_through_is_not_answered_and_no_fault_of_
     assert any("no answer but HTTP 429" in note for run in report.runs for note in run.notes)
 
 
+async def test_a_call_that_was_not_let_through_excuses_no_other_one():
+    refuse = limited(1, "3600")
+
+    def answer(right: bytes) -> bytes:
+        error = {"jsonrpc": "2.0", "id": json.loads(right)["id"], "error": {"code": -32603, "message": "no"}}
+        return refuse(json.dumps(error).encode())
+
+    report = await report_while("tools/call", answer)
+    assert report.runs[0].calls > report.runs[0].unanswered == 1  # over the connection on which it happened
+
+
 async def test_an_endpoint_that_lets_nobody_in_is_not_judged_and_one_sentence_says_why():
     with pytest.raises(PeerUnavailable, match=r"no answer but HTTP 429.*--rate 1"):
         await report_while("initialize", limited(10**9, "0"))

@@ -25,6 +25,7 @@ from mcp.shared.message import SessionMessage
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .command_process import CommandProcess
+from .exchange import LIMITS_RATE
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of a message: a body, an event or a line. A document may have 8 MiB (section 2.6), with its data."""
@@ -43,6 +44,9 @@ LONGEST_WAIT: Final = 30.0
 
 _MOST_WAITS: Final = 10
 """Maximum number of times that it waits for one request."""
+
+RATE_LIMITED: Final = -32099
+"""The code of the error that stands for an answer which an endpoint that limits the rate did not let through."""
 
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 _GONE: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
@@ -106,7 +110,7 @@ class Bounds:
     """What the server did, in words that follow "The server "; empty while it keeps the bounds."""
 
     limits_rate: bool = False
-    """Whether a request was refused (HTTP 429) as often, or for as long, as the suite waits."""
+    """Whether a request was refused (HTTP 429) more often, or for longer, than the suite waits."""
 
     wants_credentials: bool = False
     """Whether it has answered with status 401, which the SDK does not tell from other refusals."""
@@ -177,16 +181,18 @@ class _Client(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
             response = await self._sent(request, **options)
+            if response.status_code == httpx2.codes.TOO_MANY_REQUESTS and not _opens(request):
+                await response.aclose()
+                return _no_answer(request, RATE_LIMITED, LIMITS_RATE)
             json_body = response.headers.get("content-type", "").lower().startswith("application/json")
             if request.method == "POST" and (json_body or response.has_redirect_location):
                 await _read(response)
             return response
         except httpx2.TransportError as error:
             # The requests that open a session raise: the SDK would take an answer for that of an older server.
-            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS:
+            if _opens(request):
                 raise
-            reply = {"code": mcp_types.CONNECTION_CLOSED, "message": f"{type(error).__name__}: {error}"}
-            return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": reply}, request=request)
+            return _no_answer(request, mcp_types.CONNECTION_CLOSED, f"{type(error).__name__}: {error}")
 
     async def _sent(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         for _ in range(_MOST_WAITS):
@@ -201,6 +207,16 @@ class _Client(httpx2.AsyncClient):
             await anyio.sleep(wait)
         self.bounds.limits_rate = True
         return response
+
+
+def _opens(request: httpx2.Request) -> bool:
+    """Return whether the request opens a session, or a stream of it, and is no call."""
+    return request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS
+
+
+def _no_answer(request: httpx2.Request, code: int, message: str) -> httpx2.Response:
+    reply = {"code": code, "message": message}
+    return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": reply}, request=request)
 
 
 def retry_after(value: str) -> float:

@@ -27,7 +27,7 @@ from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import VIEW_URI
 
-from .bounded_wire import Bounds, Stray, http_wire, stdio_wire
+from .bounded_wire import RATE_LIMITED, Bounds, Stray, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
 from .clients import ClientKind
 from .command_process import CommandProcess, start
@@ -257,7 +257,7 @@ class Session:
                 return Exchange(call, lost="the end of the connection")
             if error.code == mcp_types.REQUEST_TIMEOUT:
                 return Exchange(call, lost=f"{NO_ANSWER} {timeout:g} s")
-            if self._bounds.limits_rate:
+            if error.code == RATE_LIMITED and error.message == LIMITS_RATE:
                 return Exchange(call, lost=LIMITS_RATE)
             return Exchange(call, rpc_error=f"{error.code}: {quoted(error.message)}")
         except ValidationError as error:
