@@ -11,9 +11,8 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from tools.bench.figure import Figure
 from xmcp.chat.json_values import encode_json
 from xmcp.client import AIClient
 from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunOutcome, RunStart, uuid7
+from xmcp.gateway.runs.events import RunEvent
 from xmcp.providers import ScriptedProvider
 from xmcp.providers.scripted import Turn
 from xmcp.server import XMCP
@@ -30,17 +30,6 @@ CHATS_PER_SECOND: Final = 25
 
 SECONDS: Final = 1.0
 ANSWER: Final = " ".join(["and so it goes"] * 8)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An event of a run, as the gateway makes it."""
-
-    type: str
-    seq: int
-    data: Mapping[str, Any]
-    json: bytes
-    attempt: int = 1
 
 
 def figures(rounds: int) -> Iterator[Figure]:
@@ -61,7 +50,7 @@ async def _put(name: str, database: str) -> Figure:
     run = uuid7()
     log.begin(RunStart(id=run))
     data = {"step": 1, "text": "x" * 400}
-    events = [Event("notice", seq, data, encode_json(data)) for seq in range(6000)]
+    events = [RunEvent(run, 1, seq, "notice", data, encode_json(data)) for seq in range(6000)]
     taken = []
     for place in range(0, len(events), 10):
         for event in events[place : place + 10]:
@@ -84,7 +73,7 @@ async def _writes(name: str, database: str) -> Figure:
     await log.flush()
     begun = time.perf_counter()
     for seq in range(15_000):
-        log.take(run, Event("notice", seq, data, encoded))
+        log.take(run, RunEvent(run, 1, seq, "notice", data, encoded))
     await log.flush(60)
     seconds = time.perf_counter() - begun
     log.end(run, RunOutcome("finished"))
@@ -149,8 +138,9 @@ async def _chat(client: AIClient, log: AuditLog | None) -> float:
         async for chunk in stream:
             seq += 1
             data = chunk.to_json()
-            kind = "text.delta" if chunk.type == "llm_delta" else chunk.type
-            event = Event(kind, seq, data, encode_json(data))
+            event = RunEvent(
+                run, 1, seq, "text.delta" if chunk.type == "llm_delta" else "notice", data, encode_json(data)
+            )
             if log is not None:
                 log.take(run, event)
     if log is not None:

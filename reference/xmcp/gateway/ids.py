@@ -1,4 +1,4 @@
-"""Ids that sort by the time at which they were made, and the clock of the store."""
+"""Ids that sort by the time at which they were made, and the clock of records."""
 
 from __future__ import annotations
 

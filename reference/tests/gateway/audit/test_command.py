@@ -26,10 +26,10 @@ from xmcp.cli import run as run_command
 from xmcp.client import AIClient
 from xmcp.gateway.audit import AuditError, AuditLog, AuditMiddleware, RunOutcome, RunStart
 from xmcp.gateway.audit.database import address_of, sqlite_connection
-from xmcp.gateway.audit.ids import now_ms
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.tables import METADATA
+from xmcp.gateway.ids import now_ms
 from xmcp.wire import ErrorInfo, ToolResponse
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egone\r[bold red]rich[/]"

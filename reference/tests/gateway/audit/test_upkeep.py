@@ -14,11 +14,11 @@ from xmcp.client import AIClient
 from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunOutcome, RunStart, upkeep, writer
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.drivers import Driver, driver_for
-from xmcp.gateway.audit.ids import now_ms
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.rebuild import model_calls
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.statements import Unit, row
+from xmcp.gateway.ids import now_ms
 from xmcp.providers import ScriptedProvider
 
 DAY = upkeep.DAY_MS

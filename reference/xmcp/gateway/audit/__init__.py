@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.errors import AuditError
-    from xmcp.gateway.audit.ids import uuid7
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.audit.middleware import AuditMiddleware
     from xmcp.gateway.audit.recording import RunOutcome, RunStart
     from xmcp.gateway.audit.writer import WriterLimits, WriterStatistics
+    from xmcp.gateway.ids import uuid7
 
 _HOME: Final[dict[str, str]] = {
     "AuditError": "xmcp.gateway.audit.errors",
@@ -24,7 +24,7 @@ _HOME: Final[dict[str, str]] = {
     "RunStart": "xmcp.gateway.audit.recording",
     "WriterLimits": "xmcp.gateway.audit.writer",
     "WriterStatistics": "xmcp.gateway.audit.writer",
-    "uuid7": "xmcp.gateway.audit.ids",
+    "uuid7": "xmcp.gateway.ids",
 }
 
 __all__ = [

@@ -11,17 +11,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.gateway.audit.database import Address, address_of
 from xmcp.gateway.audit.errors import AuditError
-from xmcp.gateway.audit.ids import now_ms, uuid7
 from xmcp.gateway.audit.recording import (
     TEXT_TYPES,
     Accepted,
     Ended,
     Event,
-    ObservedEvent,
     OpenRun,
     Record,
     RunOutcome,
@@ -31,6 +29,11 @@ from xmcp.gateway.audit.recording import (
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.writer import FlushMark, Kept, Writer, WriterLimits, WriterStatistics
+from xmcp.gateway.ids import now_ms, uuid7
+
+if TYPE_CHECKING:
+    from xmcp.gateway.runs.events import RunEvent
+    from xmcp.gateway.runs.record import RunRecord
 
 CLOSE_SECONDS: Final = 30.0
 """Default for how long `aclose()` may take to write what is left."""
@@ -42,78 +45,6 @@ _STATUSES: Final[Mapping[str, Status]] = {"finished": "finished", "error": "erro
 
 _current: ContextVar[str | None] = ContextVar("xmcp_audit_run", default=None)
 _log: Final = logging.getLogger("xmcp.gateway")
-
-
-class AskedChat(Protocol):
-    """What a run was asked."""
-
-    @property
-    def surface(self) -> str:
-        """The format of the request."""
-
-    @property
-    def model(self) -> str:
-        """The model, as the gateway offers it."""
-
-    @property
-    def session_id(self) -> str | None:
-        """The caller's id of the conversation."""
-
-
-class AskingCaller(Protocol):
-    """Who asks."""
-
-    @property
-    def key_name(self) -> str:
-        """The name of the key, never the key."""
-
-    @property
-    def tenant(self) -> str | None:
-        """Whose run it is."""
-
-    @property
-    def key(self) -> str | None:
-        """The key, which no record may have."""
-
-
-class ObservedState(Protocol):
-    """What a run has come to."""
-
-    @property
-    def status(self) -> str:
-        """`running`, or how it ended."""
-
-    @property
-    def stop_reason(self) -> str | None:
-        """As in a chat's result."""
-
-    @property
-    def error(self) -> Mapping[str, Any] | None:
-        """Why it ended without a result."""
-
-
-class ObservedRun(Protocol):
-    """A run of the gateway."""
-
-    @property
-    def id(self) -> str:
-        """Unique among all runs."""
-
-    @property
-    def attempt(self) -> int:
-        """Counted from 1."""
-
-    @property
-    def request(self) -> AskedChat:
-        """What was asked."""
-
-    @property
-    def caller(self) -> AskingCaller:
-        """By whom."""
-
-    @property
-    def state(self) -> ObservedState:
-        """What it has come to."""
 
 
 class AuditLog:
@@ -205,7 +136,7 @@ class AuditLog:
         _current.set(start.id)
         self.put(Accepted(run), 0)
 
-    def take(self, run_id: str, event: ObservedEvent) -> None:
+    def take(self, run_id: str, event: RunEvent) -> None:
         """Record an event of a run that goes on; of an unknown run it is left out."""
         run = self._runs.get(run_id)
         if run is None:
@@ -225,7 +156,7 @@ class AuditLog:
             run.sent, run.encoded = [], []
             self.put(Ended(run, outcome, now_ms()), 0)
 
-    def accepted(self, run: ObservedRun) -> None:
+    def accepted(self, run: RunRecord) -> None:
         """Record that a run of the gateway was accepted."""
         request, caller = run.request, run.caller
         self.begin(
@@ -241,11 +172,11 @@ class AuditLog:
             )
         )
 
-    def event(self, run: ObservedRun, event: ObservedEvent) -> None:
+    def event(self, run: RunRecord, event: RunEvent) -> None:
         """Record an event of a run of the gateway."""
         self.take(run.id, event)
 
-    def ended(self, run: ObservedRun) -> None:
+    def ended(self, run: RunRecord) -> None:
         """Record how a run of the gateway ended."""
         state = run.state
         error = state.error or {}

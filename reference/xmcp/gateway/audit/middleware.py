@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from xmcp.chat.errors import error_of_chat
 from xmcp.chat.json_values import encode_json, object_as_json
 from xmcp.chat.vendor_state import for_vendor
-from xmcp.gateway.audit.ids import now_ms
 from xmcp.gateway.audit.recording import CallEnded, CallIntended, RequestEnded, RequestSent
+from xmcp.gateway.ids import now_ms
 from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:

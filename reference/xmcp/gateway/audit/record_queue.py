@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from xmcp.gateway.audit.ids import now_ms
+from xmcp.gateway.ids import now_ms
 
 T = TypeVar("T")
 

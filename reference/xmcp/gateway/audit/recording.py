@@ -10,16 +10,19 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.json_values import as_json, as_text, encode_json
 from xmcp.chat.messages import message_to_json
 from xmcp.chat.usage import UsageRecord
-from xmcp.gateway.audit.ids import now_ms
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.gateway.audit.statements import Row, row
+from xmcp.gateway.ids import now_ms
 from xmcp.wire import ErrorInfo, ToolResponse
+
+if TYPE_CHECKING:
+    from xmcp.gateway.runs.events import RunEvent
 
 Status: TypeAlias = Literal["finished", "error", "cancelled", "interrupted"]
 
@@ -78,30 +81,6 @@ class RunOutcome:
     finish_reason: str | None = None
     error_code: str | None = None
     error_message: str | None = None
-
-
-class ObservedEvent(Protocol):
-    """An event of a run, as the gateway has it."""
-
-    @property
-    def attempt(self) -> int:
-        """Counted from 1."""
-
-    @property
-    def seq(self) -> int:
-        """Place in the stream of the attempt."""
-
-    @property
-    def type(self) -> str:
-        """What happened."""
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The facts."""
-
-    @property
-    def json(self) -> bytes:
-        """The facts, encoded."""
 
 
 @dataclass(slots=True)
@@ -441,7 +420,7 @@ class Event:
     """An event of a run; of text, only the joined pieces (`TextSegment`) become rows."""
 
     run: OpenRun
-    event: ObservedEvent
+    event: RunEvent
     hooked: bool
     """Whether the hooks told of the call that the event is about."""
     at: int

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
+
+from xmcp.gateway.ids import uuid7
 
 EventType: TypeAlias = Literal[
     "run.started",
@@ -83,9 +83,5 @@ def place_of(event_id: str) -> tuple[str, int, int] | None:
 
 
 def new_run_id() -> str:
-    """Return an id that nobody can guess, in the order of time: the hexadecimal digits of a UUIDv7 (RFC 9562)."""
-    # The standard library has `uuid7` from Python 3.14 on.
-    random = int.from_bytes(os.urandom(10)) & ((1 << 74) - 1)
-    milliseconds = time.time_ns() // 1_000_000
-    value = milliseconds << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1)
-    return f"run_{value:032x}"
+    """Return an id that nobody can guess, in the order of time."""
+    return f"run_{uuid7().replace('-', '')}"
