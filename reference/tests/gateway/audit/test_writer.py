@@ -26,6 +26,7 @@ from xmcp.gateway.audit.drivers import driver_for
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.spill import Spill
 from xmcp.gateway.audit.statements import Unit, row
+from xmcp.gateway.audit.writer import Writer
 
 
 def tell(log: AuditLog, run: str, events: int, begin: int = 0, size: int = 10) -> None:
@@ -453,6 +454,26 @@ async def test_a_full_disk_costs_records_that_are_counted_and_nothing_else(
     assert len(found) == 220 - dropped
     assert rows(database, "SELECT dropped, reason FROM writer_gaps") == [(dropped, "disk")]
     assert one(database, "PRAGMA integrity_check") == "ok"
+
+
+async def test_a_batch_that_the_writer_cannot_handle_is_counted_whole_and_the_next_one_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = str(tmp_path / "audit.db")
+    log = await AuditLog.open(database)
+    log.begin(RunStart(id="r"))
+    assert await log.flush() == "committed"
+    keep = Writer._keep
+    monkeypatch.setattr(Writer, "_keep", lambda *_: 1 / 0)
+    tell(log, "r", 3)
+    assert await log.flush() == "lost"
+    monkeypatch.setattr(Writer, "_keep", keep)
+    tell(log, "r", 2, begin=10)
+    assert await log.flush() == "committed"
+    assert log.statistics.dropped == {"failed": 3}
+    await log.aclose()
+    assert events_of(database, "r") == [10, 11]
+    assert rows(database, "SELECT dropped, reason FROM writer_gaps") == [(3, "failed")]
 
 
 async def test_the_queue_is_bounded_while_the_writer_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

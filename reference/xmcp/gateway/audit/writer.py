@@ -238,9 +238,7 @@ class Writer:
             try:
                 self._once(closing)
             except Exception:
-                # What a record or a driver does must not end the memory of all others.
-                _log.exception("the audit writer dropped a batch")
-                self._lose("failed", 1)
+                _log.exception("the audit writer failed in its upkeep")
             if closing and not self.queue.records:
                 break
         try:
@@ -258,16 +256,19 @@ class Writer:
         kept: Kept = "lost"
         try:
             kept = self._keep([*self._units(records)])
-        finally:
-            if sum(self._dropped.values()) > before:
-                kept = "lost"
-            if kept == "lost":
-                self._known.forget()
-            else:
-                self._known.written()
-            for mark in records:
-                if isinstance(mark, FlushMark):
-                    mark.tell(kept)
+        except Exception:
+            # What a record or a driver does must not end the memory of all others. Some of them may have been written.
+            _log.exception("the audit writer dropped a batch")
+            self._lose("failed", sum(not isinstance(one, FlushMark) for one in records))
+        if sum(self._dropped.values()) > before:
+            kept = "lost"
+        if kept == "lost":
+            self._known.forget()
+        else:
+            self._known.written()
+        for mark in records:
+            if isinstance(mark, FlushMark):
+                mark.tell(kept)
         self._tend()
 
     def _idle_seconds(self) -> float:
