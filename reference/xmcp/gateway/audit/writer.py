@@ -21,10 +21,11 @@ from xmcp.gateway.audit.database import Address, reason_of
 from xmcp.gateway.audit.drivers import Execute, driver_for
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.audit.record_queue import Loss, RecordQueue
-from xmcp.gateway.audit.recording import RECORD_BYTES, TEXT_TYPES, Ended, Event, Record, TextSegment
+from xmcp.gateway.audit.recording import RECORD_BYTES, TEXT_TYPES, Ended, Event, Record
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.spill import Spill
 from xmcp.gateway.audit.statements import Unit, row
+from xmcp.gateway.audit.text_segments import TextSegment
 from xmcp.gateway.ids import now_ms, uuid7
 
 Kept: TypeAlias = Literal["committed", "spilled", "lost"]
