@@ -85,7 +85,8 @@ async def test_a_model_that_does_not_let_itself_be_stopped_keeps_no_run_from_its
             except asyncio.CancelledError:
                 continue
 
-    async with served(ScriptedModel(["a", stubborn])) as gateway, gateway.http() as http:
+    config = {"runs": {"join_text_seconds": 5.0}}
+    async with served(ScriptedModel(["a", "b", stubborn]), config) as gateway, gateway.http() as http:
         asking = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers=SSE))
         await until(lambda: any(run.state.text for run in gateway.gateway.runs.running))
         (run,) = gateway.gateway.runs.running
@@ -94,7 +95,9 @@ async def test_a_model_that_does_not_let_itself_be_stopped_keeps_no_run_from_its
         assert gateway.gateway.runs.places.running == 0
         freed.set()
     assert state.json()["status"] == "cancelled"
-    assert [name for name, _, _ in events_in(answer.text)][-1] == "run.cancelled"
+    events = events_in(answer.text)
+    assert events[-1][0] == "run.cancelled"
+    assert [data["text"] for name, _, data in events if name == "text.delta"] == ["a", "b"]
 
 
 async def test_runs_are_kept_for_a_time_and_a_number_of_bytes() -> None:
