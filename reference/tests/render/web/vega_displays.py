@@ -75,7 +75,7 @@ VEGA_DISPLAYS: Final[dict[str, dict[str, Any]]] = {
         data=_DATA,
         mark={"type": "arc", "innerRadius": 30},
         encoding={
-            "theta": {"field": "ms", "aggregate": "sum", "type": "quantitative"},
+            "theta": {"field": "ms", "aggregate": "sum", "type": "quantitative", "stack": True},
             "radius": {"field": "size", "aggregate": "mean", "scale": {"type": "sqrt", "zero": True, "rangeMin": 30}},
             "color": _TEAM,
         },

@@ -1,5 +1,6 @@
 // Charts that the element does not draw itself: another file, which a page can load, draws them (src/vega).
 import type { View } from "../view/content.ts";
+import { readChart } from "../view/vega_lite_charts.ts";
 import { svgFile } from "./charts/svg_file.ts";
 import type { Drawing, Drawn } from "./drawing.ts";
 import { commaSeparated, tabSeparated } from "./table/saved_table.ts";
@@ -14,7 +15,7 @@ export interface Planned extends View {
 }
 
 /** What the other file uses of this one. */
-export const PARTS = { drawTable, svgFile, commaSeparated, tabSeparated };
+export const PARTS = { readChart, drawTable, svgFile, commaSeparated, tabSeparated };
 
 /** Returns the view of an envelope, with `elsewhere` at each chart that the element refused and the file draws. */
 export type MoreCharts = (envelope: unknown, view: View, parts: typeof PARTS) => Planned;

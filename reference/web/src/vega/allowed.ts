@@ -83,18 +83,23 @@ export const LIMITS = {
   /** Characters of one text, in the data or outside. */
   text: 2_000,
   number: 1e15,
+  /** Elements and CSS pixels of a picture. */
+  elements: 20_000,
+  side: 8_000,
 };
 
-/** Members whose texts Vega takes as they are: words, values, colours. */
-export const FREE = words(`
-  $schema description title subtitle text datum value values domain range scheme color fill stroke background
-  fillColor strokeColor labelColor titleColor subtitleColor tickColor domainColor gridColor gradientStrokeColor
-  symbolFillColor symbolStrokeColor
+/** Members whose texts Vega takes as they are: words and values. */
+export const FREE = words("$schema description title subtitle text datum value values domain");
+/** Members whose texts are colours, or can be. */
+export const COLOURS = words(`
+  color fill stroke background range scheme fillColor strokeColor labelColor titleColor subtitleColor tickColor domainColor
+  gridColor gradientStrokeColor symbolFillColor symbolStrokeColor
 `);
+export const COLOUR = /^(?!.*url)[\w#(),.%/\s-]{0,120}$/i;
 /** Members whose texts are, or can be, names of fields. Vega-Lite writes these between quotes into its expressions. */
 export const FIELDS = words("field sort repeat row column layer facet argmin argmax name");
 /** In the name of a field: what ends those quotes, or makes the name a path; and what a prototype has. */
-export const NOT_IN_FIELDS = /["'`\\[\]{}\n\r\u2028\u2029]|__proto__|prototype|constructor/;
+export const NOT_IN_FIELDS = /["'`\\[\]{}\n\r\u2028\u2029]|(?:^|\.)(?:__proto__|prototype|constructor)(?:$|\.)/;
 /** Every other text: names of Vega-Lite, formats. Vega-Lite writes some of them into its expressions without care. */
 export const PLAIN = /^[\w #%.,+$~^<>=:;-]{0,40}$/;
 /** A number of three digits in a format is a width to which numbers are filled up. */

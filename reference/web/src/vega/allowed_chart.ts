@@ -1,9 +1,13 @@
 // Decides whether Vega gets a specification, and with which data. Pure functions; the tables are in allowed.ts.
 import { entry, isObject, member, type JsonObject } from "../view/json.ts";
-import { CHOICES, FIELDS, FREE, LARGEST, LIMITS, LONG_NUMBER, MEMBERS, NOT_IN_FIELDS, PLAIN } from "./allowed.ts";
+import { CHOICES, COLOUR, COLOURS, FIELDS, FREE, LARGEST, LIMITS, LONG_NUMBER, MEMBERS, NOT_IN_FIELDS, PLAIN } from "./allowed.ts";
 
 /** Why a specification is refused. */
-export class Refused extends Error {}
+export class Refused extends Error {
+  constructor(why: string) {
+    super(`Vega does not get it: ${why}`);
+  }
+}
 
 type Cell = string | number | boolean | null;
 type Row = Record<string, Cell>;
@@ -125,7 +129,7 @@ function checkText(name: string, value: unknown): void {
   if (FREE.has(name)) return;
   if (FIELDS.has(name)) {
     if (NOT_IN_FIELDS.test(value)) throw new Refused("the name of a field has signs that are not allowed");
-  } else if (!PLAIN.test(value) || (name === "format" && LONG_NUMBER.test(value))) {
+  } else if (!(COLOURS.has(name) ? COLOUR : PLAIN).test(value) || (name === "format" && LONG_NUMBER.test(value))) {
     throw new Refused(`the ${name} has signs that are not allowed`);
   }
 }

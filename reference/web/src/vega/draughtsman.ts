@@ -1,13 +1,32 @@
 // The page's end of the worker: one chart at a time, each within its time; a worker that takes longer is ended.
+import { LIMITS } from "./allowed.ts";
 import type { Tree } from "./tree.ts";
 import type { Answer, Asked } from "./worker.ts";
 
 /** Of a chart that is being drawn. */
 const DRAWING_MS = 4_000;
-/** Of all charts in one display. */
-const DISPLAY_MS = 8_000;
 /** From the wish until a chart is drawn, with loading the worker and with the charts before it. */
 const WAITING_MS = 10_000;
+
+/** What all charts of one display share. */
+export interface Budget {
+  /** Milliseconds of the worker. */
+  ms: number;
+  elements: number;
+}
+
+const budgets = new WeakMap<object, Budget>();
+
+export function wholeBudget(): Budget {
+  return { ms: 2 * DRAWING_MS, elements: LIMITS.elements };
+}
+
+/** Returns what is left for the display that has `room`. */
+export function budgetOf(room: object): Budget {
+  const budget = budgets.get(room) ?? wholeBudget();
+  budgets.set(room, budget);
+  return budget;
+}
 
 const POLICY = "xmcp-display-vega";
 const FILE = new URL("./xmcp_display_vega_worker.js", import.meta.url).href;
@@ -19,29 +38,27 @@ interface TrustedTypes {
 let policy: ReturnType<TrustedTypes["createPolicy"]> | undefined;
 let started: Promise<Worker> | undefined;
 let last: Promise<unknown> = Promise.resolve();
-const spent = new WeakMap<object, number>();
 
-/** Returns the picture of a chart. `display` is any object of the display that it is part of. Rejected if it takes too long. */
-export function drawnByVega(asked: Asked, display: object): Promise<Tree> {
+/** Returns the picture of a chart. Rejected if it takes too long, or more than the display still has. */
+export function drawnByVega(asked: Asked, budget: Budget): Promise<Tree> {
   const until = performance.now() + WAITING_MS;
-  const turn = last.then(() => drawnInTime(asked, display, until));
+  const turn = last.then(() => drawnInTime(asked, budget, until));
   last = turn.catch(() => undefined);
   return turn;
 }
 
-async function drawnInTime(asked: Asked, display: object, until: number): Promise<Tree> {
-  const used = spent.get(display) ?? 0;
+async function drawnInTime(asked: Asked, budget: Budget, until: number): Promise<Tree> {
   const left = until - performance.now();
-  if (used >= DISPLAY_MS || left <= 0) throw new Error("Vega has had no time left for it");
+  if (budget.ms <= 0 || left <= 0) throw new Error("Vega has had no time left for it");
   const worker = await within(left, (started ??= start()), "Vega could not be loaded in time");
   const begun = performance.now();
-  const most = Math.min(DRAWING_MS, DISPLAY_MS - used);
+  const most = Math.min(DRAWING_MS, budget.ms);
   try {
-    const { tree, failed } = await within(most, answerOf(worker, asked), `Vega has taken longer than ${most / 1000} s`);
+    const { tree, failed } = await within(most, answerOf(worker, asked), `Vega has taken longer than ${Math.ceil(most / 1000)} s`);
     if (!tree) throw new Error(`Vega cannot draw it: ${failed}`);
     return tree;
   } finally {
-    spent.set(display, used + performance.now() - begun);
+    budget.ms -= performance.now() - begun;
   }
 }
 

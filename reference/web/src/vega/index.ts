@@ -6,7 +6,7 @@ import type { Table, View } from "../view/content.ts";
 import { isObject, member, type JsonObject } from "../view/json.ts";
 import { label } from "../view/untrusted.ts";
 import { type AllowedChart, allowedChart } from "./allowed_chart.ts";
-import { drawnByVega } from "./draughtsman.ts";
+import { type Budget, budgetOf, drawnByVega, wholeBudget } from "./draughtsman.ts";
 import { pictureOf } from "./picture.ts";
 
 type Parts = typeof PARTS;
@@ -23,10 +23,20 @@ const moreCharts: MoreCharts = (envelope, view, parts) => {
   for (let nth = 0; isObject(link) && nth <= MOST_FALLBACKS; nth++, link = member(link, "fallback")) {
     const type = member(link, "type");
     if (type === view.renderedAs) return { ...planned, content: membersOf(link, view, parts) };
-    if (type === "chart" && !planned.elsewhere) planned = refusedChart(link, view, parts);
+    if (type === "chart" && !planned.elsewhere && !isOwn(link, parts)) planned = refusedChart(link, view, parts);
   }
   return planned;
 };
+
+/** Tells whether a chart is one of the element's own, which had no room for it. */
+function isOwn(envelope: JsonObject, { readChart }: Parts): boolean {
+  try {
+    readChart(member(envelope, "payload"));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function membersOf(envelope: JsonObject, { content }: View, parts: Parts): View["content"] {
   const payload = member(envelope, "payload");
@@ -56,7 +66,7 @@ async function drawn(payload: unknown, title: string | null, alt: string, drawin
   const chart = allowedChart(payload);
   const place = element("div", "stage scroll");
   let [shown, wanted, busy] = [0, 0, false];
-  await draw(Math.max(Math.floor(drawing.width), NARROWEST), drawing.room);
+  await draw(Math.max(Math.floor(drawing.width), NARROWEST), budgetOf(drawing.room));
   const table = tableOf(chart);
   const name = label(title ?? "", 60) || "chart";
   const body = element("figure", "image");
@@ -77,7 +87,7 @@ async function drawn(payload: unknown, title: string | null, alt: string, drawin
     if (busy) return;
     busy = true;
     try {
-      while (shown !== wanted) await draw(wanted, {});
+      while (shown !== wanted) await draw(wanted, wholeBudget());
     } catch {
       shown = wanted;
     } finally {
@@ -85,10 +95,10 @@ async function drawn(payload: unknown, title: string | null, alt: string, drawin
     }
   }
 
-  async function draw(wide: number, budget: object): Promise<void> {
+  async function draw(wide: number, budget: Budget): Promise<void> {
     const font = getComputedStyle(document.body).fontFamily;
     const tree = await drawnByVega({ specification: chart.specification, width: wide, font, locale: drawing.locale }, budget);
-    const picture = await pictureOf(tree, alt, drawing.pause);
+    const picture = await pictureOf(tree, alt, budget, drawing.pause);
     const natural = Number(picture.getAttribute("width"));
     const scrolls = natural * SMALLEST > wide;
     picture.style.height = "auto";

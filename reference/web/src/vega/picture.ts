@@ -1,15 +1,14 @@
 // From the elements that the worker gives to nodes of the page: only listed elements and attributes, with listed values.
 import { label } from "../view/untrusted.ts";
+import { COLOUR, LIMITS } from "./allowed.ts";
+import type { Budget } from "./draughtsman.ts";
 import type { Tree } from "./tree.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
-const MOST_ELEMENTS = 20_000;
-const LONGEST_SIDE = 8_000;
 
 const ELEMENTS = new Set("g path rect line circle text tspan defs linearGradient radialGradient stop clipPath".split(" "));
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:px|%)?$/i;
-const PAINT = /^(?!.*url)[\w#(),.%/\s-]{1,120}$/i;
 const WORD = /^[a-z0-9-]{1,20}$/i;
 
 /** The attributes that are copied, and what their values look like. */
@@ -17,7 +16,7 @@ const ATTRIBUTES: Readonly<Record<string, RegExp>> = Object.fromEntries([
   ...of("x y x1 x2 y1 y2 dx dy cx cy r fx fy fr width height offset rx ry", NUMBER),
   ...of("stroke-width stroke-miterlimit stroke-dashoffset opacity fill-opacity stroke-opacity font-size", NUMBER),
   ...of("text-anchor stroke-linecap stroke-linejoin font-weight font-style", WORD),
-  ...of("fill stroke stop-color", PAINT),
+  ...of("fill stroke stop-color", COLOUR),
   ["stroke-dasharray", /^[\d\s.,e-]{1,200}$/],
   ["d", /^[MLHVCSQTAZ\d\s.,e+-]*$/i],
   ["transform", /^(?:(?:translate|rotate|scale)\([\d\s.,e+-]*\)\s*)*$/],
@@ -38,10 +37,10 @@ let pictures = 0;
  * Returns the picture, as wide as it was drawn; a screen reader says `alt` in its place. Throws Error if it is too large.
  * `pause` lets the page answer.
  */
-export async function pictureOf(tree: Tree, alt: string, pause: () => Promise<void>): Promise<SVGSVGElement> {
+export async function pictureOf(tree: Tree, alt: string, budget: Budget, pause: () => Promise<void>): Promise<SVGSVGElement> {
   const [name, { width, height }, children] = tree;
   const [wide, high] = [Number(width), Number(height)];
-  if (name !== "svg" || !(wide > 0 && wide <= LONGEST_SIDE && high > 0 && high <= LONGEST_SIDE)) {
+  if (name !== "svg" || !(wide > 0 && wide <= LIMITS.side && high > 0 && high <= LIMITS.side)) {
     throw new Error("the picture is too large");
   }
   const picture = document.createElementNS(SVG, "svg");
@@ -58,7 +57,7 @@ export async function pictureOf(tree: Tree, alt: string, pause: () => Promise<vo
         continue;
       }
       if (!ELEMENTS.has(child[0])) continue;
-      if (++elements > MOST_ELEMENTS) throw new Error("the picture has too many parts");
+      if (++elements > budget.elements) throw new Error("the picture has too many parts");
       if (elements % 500 === 0) await pause();
       const element = document.createElementNS(SVG, child[0]);
       for (const [key, value] of Object.entries(child[1])) copy(element, key, value, prefix);
@@ -66,6 +65,7 @@ export async function pictureOf(tree: Tree, alt: string, pause: () => Promise<vo
       waiting.push([element, child[2]]);
     }
   }
+  budget.elements -= elements;
   return picture;
 }
 

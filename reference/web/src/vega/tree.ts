@@ -1,4 +1,5 @@
 // A picture on its way from the worker to the page: elements as data, so that the page parses no markup.
+import { LIMITS } from "./allowed.ts";
 
 /** An element: its name, its attributes, and its children, of which a string is text. */
 export type Tree = readonly [name: string, attributes: Readonly<Record<string, string>>, children: readonly (Tree | string)[]];
@@ -10,7 +11,7 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 /** Returns the outermost element of the markup that Vega writes: elements, attributes between `"`, text, nothing else. */
 export function treeOf(markup: string): Tree {
   const open: [string, Record<string, string>, (Tree | string)[]][] = [["", {}, []]];
-  let end = 0;
+  let [end, elements] = [0, 0];
   for (const [token, closes, name, attributes, empty, text] of markup.matchAll(TOKEN)) {
     end += token.length;
     const around = open.at(-1)!;
@@ -20,6 +21,7 @@ export function treeOf(markup: string): Tree {
       if (element[0] !== name || !open.length) break;
       open.at(-1)![2].push(element);
     } else {
+      if (++elements > LIMITS.elements) throw new Error("the picture has too many parts");
       const pairs = [...attributes!.matchAll(ATTRIBUTE)].map(([, key, value]) => [key!, plain(value!)] as const);
       const element: [string, Record<string, string>, (Tree | string)[]] = [name!, Object.fromEntries(pairs), []];
       if (empty) around[2].push(element);

@@ -61,7 +61,7 @@ async function drawn({ specification, width, font, locale }: Asked): Promise<Tre
     expr: expressionInterpreter,
     loader,
     logger: silent,
-    locale: (vega as unknown as { locale: (numbers: unknown, times: unknown) => unknown }).locale(numbersOf(locale), namesOf(locale)),
+    locale: { number: numbersOf(locale), time: namesOf(locale) },
     renderer: "none",
   } as never);
   const markup = await view.toSVG();
