@@ -69,16 +69,15 @@ VEGA_DISPLAYS: Final[dict[str, dict[str, Any]]] = {
         mark={"type": "point", "filled": True},
         encoding={"x": _SIZE, "y": _MS, "color": _TEAM, "column": {"field": "region", "title": "Region"}},
     ),
-    "sizes of slices": _chart(
+    "labelled slices": _chart(
         "Share of time",
-        "A ring whose slices have different radii.",
+        "A ring of three slices, each with its time.",
         data=_DATA,
-        mark={"type": "arc", "innerRadius": 30},
-        encoding={
-            "theta": {"field": "ms", "aggregate": "sum", "type": "quantitative", "stack": True},
-            "radius": {"field": "size", "aggregate": "mean", "scale": {"type": "sqrt", "zero": True, "rangeMin": 30}},
-            "color": _TEAM,
-        },
+        encoding={"theta": {"field": "ms", "aggregate": "sum", "type": "quantitative", "stack": True}, "color": _TEAM},
+        layer=[
+            {"mark": {"type": "arc", "innerRadius": 40, "outerRadius": 80}},
+            {"mark": {"type": "text", "radius": 102}, "encoding": {"text": {"aggregate": "sum", "field": "ms", "format": ",.0f"}}},
+        ],
     ),
     "logarithms": _chart(
         "Growth",

@@ -13,7 +13,7 @@ export const look = {
   background: null,
   padding: 4,
   view: { stroke: null, continuousWidth: SMALL.width, continuousHeight: SMALL.height, discreteWidth: { step: 26 }, discreteHeight: { step: 26 } },
-  axis: { labelColor: MUTED, titleColor: MUTED, gridColor: LINE, domainColor: MUTED, tickColor: LINE, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, titlePadding: 8, labelPadding: 6, labelLimit: 160 },
+  axis: { labelColor: MUTED, titleColor: MUTED, gridColor: LINE, domainColor: MUTED, tickColor: LINE, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, titlePadding: 8, labelPadding: 6, labelLimit: 160, labelFlush: false, labelSeparation: 8 },
   axisBand: { grid: false, ticks: false },
   axisQuantitative: { domain: false, ticks: false },
   legend: { labelColor: MUTED, titleColor: MUTED, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, symbolStrokeWidth: 2, gradientStrokeColor: null, labelLimit: 160, symbolLimit: 24 },
