@@ -83,11 +83,12 @@ def _file(path: Path) -> Callable[[Request], Response]:
 
 @asynccontextmanager
 async def display_page(
-    cases: Sequence[Case] = (), *, vega: bool = False, policy: str = ""
+    cases: Sequence[Case] = (), *, vega: bool = False, policy: str = "", worker: str = ""
 ) -> AsyncIterator[DisplayPage]:
     """Serve the page with these cases and open it in a browser of its own; with `vega` it loads the second file, too.
 
-    The file of the worker is served without a policy, which would be that of the worker: nothing holds back what runs in it.
+    `worker` is a script in place of the worker of Vega. Its file is served without a policy, which would be the
+    worker's: nothing holds back what runs there.
     """
     policy = policy or (VEGA_POLICY if vega else POLICY)
     headers = {"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"}
@@ -102,7 +103,9 @@ async def display_page(
     def probe(request: Request) -> Response:
         return script((FOLDER / "probes" / f"{request.path_params['name']}.js").read_text(encoding="utf-8"))
 
+    replaced = [Route(f"/{VEGA_WORKER.name}", lambda _: script(worker))] if worker else []
     routes = [
+        *replaced,
         Route("/", lambda _: HTMLResponse(shown, headers=headers)),
         Route("/page.css", lambda _: FileResponse(FOLDER / "page.css")),
         Route("/page.js", lambda _: script((FOLDER / "page.js").read_text(encoding="utf-8"))),

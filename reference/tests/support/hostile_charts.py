@@ -57,7 +57,9 @@ def refused(address: str) -> dict[str, Case]:
         "an expression for a label": _encoded(x={**_X, "axis": {"labelExpr": "toString.constructor('" + RUN + "')()"}}),
         "an expression as a test": _encoded(color={"condition": {"test": RUN, "value": "red"}}),
         "a slow pattern": _encoded(
-            color={"condition": {"test": "test(/^(a+)+$/, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!')", "value": "red"}}
+            color={
+                "condition": {"test": "test(/^(a+)+$/, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!')", "value": "red"}
+            }
         ),
         "a signal": _encoded(y={**_Y, "scale": {"domain": {"signal": "data('root')"}}}),
         "an expression for a size": _box(width={"expr": RUN}),
@@ -65,8 +67,8 @@ def refused(address: str) -> dict[str, Case]:
         "an input": _box(params=[{"name": "p", "bind": {"input": "text", "element": "body"}, "expr": RUN}]),
         "a tooltip with markup": _encoded(tooltip={"signal": f"{{title: '<img src=x onerror={RUN}>'}}"}),
         "a tooltip that computes": _encoded(tooltip={"expr": RUN}),
-        "an expression in a format": _encoded(y={**_Y, "axis": {"format": f"\") + ({RUN}) + (\""}}),
-        "an expression in a field": _encoded(x={"field": f"a\"] + ({RUN}) + datum[\"a", "type": "nominal"}),
+        "an expression in a format": _encoded(y={**_Y, "axis": {"format": f'") + ({RUN}) + ("'}}),
+        "an expression in a field": _encoded(x={"field": f'a"] + ({RUN}) + datum["a', "type": "nominal"}),
         "an expression in a quoted field": _encoded(x={"field": f"d'];{RUN};//", "type": "nominal"}),
         "an expression in a year": _encoded(y={**_Y, "scale": {"domain": [{"year": RUN}, {"year": 2000}]}}),
         "a format of a billion characters": _encoded(y={**_Y, "axis": {"format": "01000000000f"}}),
@@ -93,7 +95,9 @@ def refused(address: str) -> dict[str, Case]:
         "a specification of ten thousand layers": {"data": _DATA, "layer": [{"mark": "tick"}] * 10_000},
         "deep": _nested(200),
         "deep data": _box(data={"values": [{"a": {"b": {"c": {"d": 1}}}}]}),
-        "the prototype as a row": _box(data={"values": [{"__proto__": {"ran": 1}, "constructor": 1, "toString": 2, "b": 1}]}),
+        "the prototype as a row": _box(
+            data={"values": [{"__proto__": {"ran": 1}, "constructor": 1, "toString": 2, "b": 1}]}
+        ),
         "the prototype as a field": _encoded(x={"field": "__proto__.ran"}),
         "the prototype as a data set": _box(data={"name": "__proto__"}, datasets={"__proto__": [{"a": 1}]}),
         "a member of the prototype": {**_BOX, "__proto__": {"mark": "image"}, "constructor": {"prototype": {"ran": 1}}},
@@ -117,7 +121,10 @@ def slow() -> dict[str, Case]:
         "the same name sixty times": lambda: {
             "data": _rows(5_000),
             "repeat": {"row": ["b"] * 8, "column": ["b"] * 8},
-            "spec": {"mark": "boxplot", "encoding": {"x": {"field": "c"}, "y": {"field": {"repeat": "row"}, "type": "quantitative"}}},
+            "spec": {
+                "mark": "boxplot",
+                "encoding": {"x": {"field": "c"}, "y": {"field": {"repeat": "row"}, "type": "quantitative"}},
+            },
         },
         "five thousand boxes": lambda: _box(data=_rows(5_000)),
         "five thousand names in a legend": lambda: {
@@ -125,20 +132,35 @@ def slow() -> dict[str, Case]:
             "mark": "tick",
             "encoding": {"x": _Y, "color": {"field": "a"}, "shape": {"field": "a"}, "size": _Y},
         },
-        "two hundred layers": lambda: {"data": _rows(2_000), "layer": [{"mark": "errorband", "encoding": {"x": _X, "y": _Y}}] * 150},
+        "two hundred layers": lambda: {
+            "data": _rows(2_000),
+            "layer": [{"mark": "errorband", "encoding": {"x": _X, "y": _Y}}] * 150,
+        },
         "bins of bins": lambda: {
             "data": _rows(5_000),
             "mark": "rect",
-            "encoding": {"x": {**_Y, "bin": {"maxbins": 200, "extent": [0, 1e15]}}, "y": {**_Y, "bin": {"extent": [0, 1e-300]}}},
+            "encoding": {
+                "x": {**_Y, "bin": {"maxbins": 200, "extent": [0, 1e15]}},
+                "y": {**_Y, "bin": {"extent": [0, 1e-300]}},
+            },
         },
-        "numbers without measure": _box(data={"values": [{"a": "x", "b": 1e308}, {"a": "y", "b": -1e308}, {"a": "z", "b": 5e-324}]}),
-        "an endless domain": _encoded(y={**_Y, "scale": {"domain": [-1e15, 1e15], "type": "symlog", "constant": 1e-300}}),
+        "numbers without measure": _box(
+            data={"values": [{"a": "x", "b": 1e308}, {"a": "y", "b": -1e308}, {"a": "z", "b": 5e-324}]}
+        ),
+        "an endless domain": _encoded(
+            y={**_Y, "scale": {"domain": [-1e15, 1e15], "type": "symlog", "constant": 1e-300}}
+        ),
         "letters of a kilometre": _box(mark={"type": "text", "fontSize": 1e6, "dx": -1e6}),
         "symbols of a kilometre": _box(mark={"type": "point", "shape": "M0,0L1,1H9e9V-9e9Z", "size": 1e15}),
         "markup for words": _box(
             title={"text": f"<script>{RUN}</script>", "subtitle": f"</text><image href=x onerror={RUN}>"},
-            data={"values": [{"a": f"<script>{RUN}</script>&#x41;]]>", "b": 1}, {"a": "\u202egnp.exe\x00\x1b[31m", "b": 2}]},
+            data={
+                "values": [
+                    {"a": f"<script>{RUN}</script>&#x41;]]>", "b": 1},
+                    {"a": "\u202egnp.exe\x00\x1b[31m", "b": 2},
+                ]
+            },
         ),
-        "a shape with a script": _box(mark={"type": "point", "shape": "M0,0\"/><script>1</script>"}),
+        "a shape with a script": _box(mark={"type": "point", "shape": 'M0,0"/><script>1</script>'}),
         "words of the reader's page": _box(mark={"type": "tick", "color": "var(--text)", "fill": "url(#gradient_0)"}),
     }

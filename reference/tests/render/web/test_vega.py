@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from support.display_page import VEGA_POLICY, DisplayPage, display_page
+from support.display_page import FOLDER, VEGA_POLICY, DisplayPage, display_page
 from support.hostile_charts import Case, refused, slow
 from support.hostile_displays import HOSTILE, text
 from support.http_host import hosted
@@ -146,6 +146,28 @@ async def test_hostile_envelopes_stay_harmless_with_the_second_file() -> None:
             if found := faults(seen, f"{page.url}/"):
                 wrong[name] = found
         assert wrong == {}
+        assert page.foreign_requests() == []
+
+
+COPIED = """
+[...document.querySelector("xmcp-display").shadowRoot.querySelectorAll("svg[role=img] *")]
+  .map((one) => [one.localName, ...one.getAttributeNames()].join(" "))
+"""
+
+
+async def test_a_worker_that_was_taken_over_puts_nothing_into_the_page() -> None:
+    x = {"field": "a", "type": "quantitative"}
+    cases = [
+        envelope({"data": {"values": [{"a": 1}]}, "mark": "tick", "encoding": {"x": {**x, "title": str(number)}}})
+        for number in range(11)
+    ]
+    async with display_page(cases, vega=True, worker=(FOLDER / "bad_worker.js").read_text(encoding="utf-8")) as page:
+        for number in range(len(cases)):
+            seen = await page.draw(number)
+            assert (number, faults(seen, f"{page.url}/")) == (number, [])
+            assert (number, seen["rung"]) == (number, "alt" if number else "chart"), seen["text"]
+            if number == 0:
+                assert await page.page.value(COPIED) == ["g", "text"]
         assert page.foreign_requests() == []
 
 

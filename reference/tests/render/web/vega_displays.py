@@ -60,7 +60,10 @@ VEGA_DISPLAYS: Final[dict[str, dict[str, Any]]] = {
         "The mean latency per day with its deviation.",
         data=_DATA,
         encoding={"x": {"field": "day", "type": "temporal", "title": "Day"}, "y": _MS},
-        layer=[{"mark": {"type": "errorband", "extent": "stdev"}}, {"mark": "line", "encoding": {"y": {**_MS, "aggregate": "mean"}}}],
+        layer=[
+            {"mark": {"type": "errorband", "extent": "stdev"}},
+            {"mark": "line", "encoding": {"y": {**_MS, "aggregate": "mean"}}},
+        ],
     ),
     "facets": _chart(
         "Latency by region",
@@ -76,7 +79,10 @@ VEGA_DISPLAYS: Final[dict[str, dict[str, Any]]] = {
         encoding={"theta": {"field": "ms", "aggregate": "sum", "type": "quantitative", "stack": True}, "color": _TEAM},
         layer=[
             {"mark": {"type": "arc", "innerRadius": 40, "outerRadius": 80}},
-            {"mark": {"type": "text", "radius": 102}, "encoding": {"text": {"aggregate": "sum", "field": "ms", "format": ",.0f"}}},
+            {
+                "mark": {"type": "text", "radius": 102},
+                "encoding": {"text": {"aggregate": "sum", "field": "ms", "format": ",.0f"}},
+            },
         ],
     ),
     "logarithms": _chart(
@@ -112,7 +118,10 @@ VEGA_DISPLAYS: Final[dict[str, dict[str, Any]]] = {
         encoding={"y": _TEAM, "x": {**_MS, "aggregate": "max"}},
         layer=[
             {"mark": {"type": "bar"}},
-            {"mark": {"type": "text", "align": "left", "dx": 4}, "encoding": {"text": {**_MS, "aggregate": "max", "format": ".0f"}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4},
+                "encoding": {"text": {**_MS, "aggregate": "max", "format": ".0f"}},
+            },
         ],
     ),
 }
