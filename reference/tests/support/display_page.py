@@ -77,18 +77,18 @@ class DisplayPage:
         return [address for address in asked if not address.startswith((f"{self.url}/", "data:", "blob:", "about:"))]
 
 
-def _file(path: Path) -> Callable[[Request], Response]:
-    return lambda _: FileResponse(path, media_type=MEDIA_TYPE)
+def _file(path: Path, headers: dict[str, str]) -> Callable[[Request], Response]:
+    return lambda _: FileResponse(path, media_type=MEDIA_TYPE, headers=headers)
 
 
 @asynccontextmanager
 async def display_page(
-    cases: Sequence[Case] = (), *, vega: bool = False, policy: str = "", worker: str = ""
+    cases: Sequence[Case] = (), *, vega: bool = False, policy: str = "", worker: str = "", worker_policy: bool = True
 ) -> AsyncIterator[DisplayPage]:
-    """Serve the page with these cases and open it in a browser of its own; with `vega` it loads the second file, too.
+    """Serve the page with these cases and open it in a browser of its own; with `vega` it loads the second file.
 
-    `worker` is a script in place of the worker of Vega. Its file is served without a policy, which would be the
-    worker's: nothing holds back what runs there.
+    `worker` is a script in place of the worker of Vega. Without `worker_policy`, the file of the worker is served
+    without the policy, and nothing of the browser holds back what runs there.
     """
     policy = policy or (VEGA_POLICY if vega else POLICY)
     headers = {"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"}
@@ -109,7 +109,8 @@ async def display_page(
         Route("/", lambda _: HTMLResponse(shown, headers=headers)),
         Route("/page.css", lambda _: FileResponse(FOLDER / "page.css")),
         Route("/page.js", lambda _: script((FOLDER / "page.js").read_text(encoding="utf-8"))),
-        *(Route(f"/{path.name}", _file(path)) for path in (SCRIPT, VEGA_SCRIPT, VEGA_WORKER)),
+        *(Route(f"/{path.name}", _file(path, headers)) for path in (SCRIPT, VEGA_SCRIPT)),
+        Route(f"/{VEGA_WORKER.name}", _file(VEGA_WORKER, headers if worker_policy else {})),
         Route("/cases/{number:int}.js", case),
         Route("/probes/{name}.js", probe),
     ]

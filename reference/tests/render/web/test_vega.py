@@ -82,6 +82,7 @@ async def test_what_a_person_does_with_a_chart(page: DisplayPage) -> None:
     assert seen["widths"][0] > seen["widths"][1] > 250
     assert seen["family"] == "Lato"
     assert "10.000" in seen["german"]
+    assert seen["unknown"] == "chart"
     assert len(set(seen["colours"])) == 2  # light and dark
     assert seen["rows"] > 20
     assert seen["noticed"] == {"dialogs": [], "violations": [], "errors": []}
@@ -121,7 +122,7 @@ async def test_no_chart_loads_runs_or_holds_up_the_page() -> None:
     async with trap() as (address, asked):
         never, costly = refused(address), slow()
         cases = [envelope(case) for case in (*never.values(), *costly.values())]
-        async with display_page(cases, vega=True) as page:
+        async with display_page(cases, vega=True, worker_policy=False) as page:
             wrong: dict[str, Any] = {}
             for number, name in enumerate((*never, *costly)):
                 seen = await page.draw(number)
@@ -174,7 +175,7 @@ async def test_a_worker_that_was_taken_over_puts_nothing_into_the_page() -> None
 async def test_the_worker_alone_loads_nothing_and_can_be_ended() -> None:
     no_types = VEGA_POLICY.replace("require-trusted-types-for 'script'; ", "")
     marks = {"encoding": {"x": {"field": "a", "type": "quantitative"}}, "mark": "tick"}
-    async with trap() as (address, asked), display_page(vega=True, policy=no_types) as page:
+    async with trap() as (address, asked), display_page(vega=True, policy=no_types, worker_policy=False) as page:
         loads = {**marks, "data": {"url": f"{address}/data.json"}}
         image = {**marks, "data": {"values": [{"a": 1}]}, "mark": {"type": "image", "url": f"{address}/i.png"}}
         for specification in (loads, image):

@@ -1,5 +1,14 @@
 // The conventions of a reader as Vega wants them, from those that the browser knows.
 
+/** Returns the tag of a locale that the browser can read. */
+export function readable(locale: string): string {
+  try {
+    return Intl.getCanonicalLocales(locale)[0] ?? "en";
+  } catch {
+    return "en";
+  }
+}
+
 /** Returns how numbers are written: a locale of d3-format. */
 export function numbersOf(locale: string): Record<string, unknown> {
   const parts = new Intl.NumberFormat(locale).formatToParts(-1234567.8);

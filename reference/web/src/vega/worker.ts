@@ -4,7 +4,7 @@ import { expressionInterpreter } from "vega-interpreter";
 import { compile } from "vega-lite";
 import type { JsonObject } from "../view/json.ts";
 import { inWidth, look } from "./look.ts";
-import { namesOf, numbersOf } from "./reader_locale.ts";
+import { namesOf, numbersOf, readable } from "./reader_locale.ts";
 import { treeOf, type Tree } from "./tree.ts";
 
 /** What the page asks for. */
@@ -61,7 +61,7 @@ async function drawn({ specification, width, font, locale }: Asked): Promise<Tre
     expr: expressionInterpreter,
     loader,
     logger: silent,
-    locale: { number: numbersOf(locale), time: namesOf(locale) },
+    locale: { number: numbersOf(readable(locale)), time: namesOf(readable(locale)) },
     renderer: "none",
   } as never);
   const markup = await view.toSVG();

@@ -55,5 +55,7 @@ export default async function ({ place, frames, noticed, chart, facets }) {
   display.envelope = numbers
   await display.done
   const german = [...picture().querySelectorAll("text")].map((text) => text.textContent).filter((text) => /\d[.,]\d{3}/.test(text))
-  return { role, buttons, family, colours, csv: saved["text/csv"], svg, rows, widths, german, noticed }
+  display.lang = "not a locale"
+  const unknown = (await display.done).rung
+  return { unknown, role, buttons, family, colours, csv: saved["text/csv"], svg, rows, widths, german, noticed }
 }
