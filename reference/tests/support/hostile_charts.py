@@ -136,6 +136,16 @@ def slow() -> dict[str, Case]:
             "data": _rows(2_000),
             "layer": [{"mark": "errorband", "encoding": {"x": _X, "y": _Y}}] * 150,
         },
+        "rows that are made up by stacking": lambda: {
+            "data": _rows(5_000),
+            "mark": "area",
+            "encoding": {"x": {"field": "b", "type": "quantitative"}, "y": _Y, "color": {"field": "a"}},
+        },
+        "rows that are made up": lambda: {
+            "data": {"values": [{"a": f"n{at}", "b": at, "c": f"m{at}"} for at in range(5_000)]},
+            "mark": "line",
+            "encoding": {"x": {"field": "c"}, "y": {**_Y, "impute": {"value": 0}}, "color": {"field": "a"}},
+        },
         "bins of bins": lambda: {
             "data": _rows(5_000),
             "mark": "rect",
