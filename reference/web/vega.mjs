@@ -18,7 +18,8 @@ export function vega(folder) {
       onResolve({ filter: PARTS_OF_VEGA }, () => ({ path: bundle }));
       onLoad({ filter: /vega\.js$/ }, () => {
         const source = readFileSync(bundle, "utf8");
-        if (!source.includes(ALL)) throw new Error("Vega does not register its transforms so: adapt vega.mjs to this version");
+        if (!source.includes(ALL))
+          throw new Error("Vega does not register its transforms so: adapt vega.mjs to this version");
         return { contents: source.replace(ALL, () => NEEDED), loader: "js" };
       });
     },

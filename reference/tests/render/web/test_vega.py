@@ -92,12 +92,16 @@ async def test_members_of_a_group_are_drawn_and_a_refused_one_is_its_fallback() 
     bad = {"type": "chart", "alt": ALT, "payload": {"mark": "boxplot", "data": {"url": "https://evil.example"}}}
     good = VEGA_DISPLAYS["boxplot"]
     table = {"type": "table", "payload": [{"a": 1}]}
-    group = {"type": "group", "payload": [good, {**bad, "fallback": table}, {"type": "x-y", "fallback": good}]}
+    other = {**good, "alt": None, "fallback": DISPLAYS["bars"]}
+    group = {"type": "group", "payload": [good, {**bad, "fallback": table}, {"type": "x-y", "fallback": good}, other]}
     async with display_page([json.dumps(group)], vega=True) as page:
         seen = await page.draw(0)
         assert seen["rung"] == "group"
-        pictures = "document.querySelector('xmcp-display').shadowRoot.querySelectorAll('svg[role=img]').length"
-        assert await page.page.value(pictures) == 2
+        assert await page.page.value(NAMED) == [
+            good["alt"],
+            good["alt"],
+            "Chart of 168 rows: team, region, day, ms, size",
+        ]
         assert "data.url is not allowed" in seen["text"]
 
 
@@ -150,6 +154,9 @@ async def test_hostile_envelopes_stay_harmless_with_the_second_file() -> None:
         assert page.foreign_requests() == []
 
 
+NAMED = """
+[...document.querySelector("xmcp-display").shadowRoot.querySelectorAll(".scroll > svg")].map((one) => one.ariaLabel)
+"""
 COPIED = """
 [...document.querySelector("xmcp-display").shadowRoot.querySelectorAll("svg[role=img] *")]
   .map((one) => [one.localName, ...one.getAttributeNames()].join(" "))

@@ -1,6 +1,18 @@
 // Decides whether Vega gets a specification, and with which data. Pure functions; the tables are in allowed.ts.
 import { entry, isObject, member, type JsonObject } from "../view/json.ts";
-import { CHOICES, COLOUR, COLOURS, FIELDS, FREE, LARGEST, LIMITS, LONG_NUMBER, MEMBERS, NOT_IN_FIELDS, PLAIN } from "./allowed.ts";
+import {
+  CHOICES,
+  COLOUR,
+  COLOURS,
+  FIELDS,
+  FREE,
+  LARGEST,
+  LIMITS,
+  LONG_NUMBER,
+  MEMBERS,
+  NOT_IN_FIELDS,
+  PLAIN,
+} from "./allowed.ts";
 
 /** Why a specification is refused. */
 export class Refused extends Error {
@@ -41,7 +53,8 @@ class Reader {
     const copy: Record<string, unknown> = {};
     for (const [name, inside] of Object.entries(value)) {
       if (!MEMBERS.has(name)) throw new Refused(`${name.slice(0, 40)} is not allowed`);
-      if (name === "tooltip") this.#value(name, inside, depth, made); // there is no pointer in a picture
+      if (name === "tooltip")
+        this.#value(name, inside, depth, made); // there is no pointer in a picture
       else if (name === "data") copy[name] = this.#data(inside);
       else if (name === "datasets") copy[name] = this.#datasets(inside);
       else copy[name] = this.#value(name, inside, depth, made);
@@ -68,7 +81,10 @@ class Reader {
     if (other !== undefined) throw new Refused(`data.${other.slice(0, 40)} is not allowed`);
     const [name, values] = [member(value, "name"), member(value, "values")];
     if (name !== undefined) checkText("name", name);
-    return { ...(name === undefined ? {} : { name }), ...(values === undefined ? {} : { values: this.#values(values) }) };
+    return {
+      ...(name === undefined ? {} : { name }),
+      ...(values === undefined ? {} : { values: this.#values(values) }),
+    };
   }
 
   #datasets(value: unknown): unknown {

@@ -54,7 +54,11 @@ async function drawnInTime(asked: Asked, budget: Budget, until: number): Promise
   const begun = performance.now();
   const most = Math.min(DRAWING_MS, budget.ms);
   try {
-    const { tree, failed } = await within(most, answerOf(worker, asked), `Vega has taken longer than ${Math.ceil(most / 1000)} s`);
+    const { tree, failed } = await within(
+      most,
+      answerOf(worker, asked),
+      `Vega has taken longer than ${Math.ceil(most / 1000)} s`,
+    );
     if (!tree) throw new Error(`Vega cannot draw it: ${failed}`);
     return tree;
   } finally {
@@ -107,6 +111,9 @@ function within<Value>(ms: number, work: Promise<Value>, why: string): Promise<V
 }
 
 function end(): void {
-  void started?.then((worker) => worker.terminate(), () => undefined);
+  void started?.then(
+    (worker) => worker.terminate(),
+    () => undefined,
+  );
   started = undefined;
 }

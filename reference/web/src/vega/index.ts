@@ -22,8 +22,9 @@ const moreCharts: MoreCharts = (envelope, view, parts) => {
   let planned: Planned = view;
   for (let nth = 0; isObject(link) && nth <= MOST_FALLBACKS; nth++, link = member(link, "fallback")) {
     const type = member(link, "type");
-    if (type === view.renderedAs) return { ...planned, content: membersOf(link, view, parts) };
-    if (type === "chart" && !planned.elsewhere && !isOwn(link, parts)) planned = refusedChart(link, view, parts);
+    if (type === "chart" && !isOwn(link, parts)) {
+      if (!planned.elsewhere) planned = refusedChart(link, view, parts);
+    } else if (type === view.renderedAs) return { ...planned, content: membersOf(link, view, parts) };
   }
   return planned;
 };
@@ -47,8 +48,8 @@ function membersOf(envelope: JsonObject, { content }: View, parts: Parts): View[
 function refusedChart(envelope: JsonObject, view: View, parts: Parts): Planned {
   const payload = member(envelope, "payload");
   const title = wordsOf(envelope, "title") ?? view.title ?? titleOf(payload);
-  const alt = wordsOf(envelope, "alt") ?? "A chart";
-  return { ...view, title, elsewhere: (drawing, path) => drawn(payload, title, label(alt, 4000), drawing, path, parts) };
+  const alt = wordsOf(envelope, "alt");
+  return { ...view, title, elsewhere: (drawing, path) => drawn(payload, title, alt, drawing, path, parts) };
 }
 
 function wordsOf(envelope: JsonObject, name: string): string | null {
@@ -61,13 +62,21 @@ function titleOf(payload: unknown): string | null {
   return typeof title === "string" ? title : isObject(title) ? wordsOf(title, "text") : null;
 }
 
-async function drawn(payload: unknown, title: string | null, alt: string, drawing: Drawing, path: string, parts: Parts): Promise<Drawn> {
+async function drawn(
+  payload: unknown,
+  title: string | null,
+  alt: string | null,
+  drawing: Drawing,
+  path: string,
+  parts: Parts,
+): Promise<Drawn> {
   if (drawing.partial) throw new Error("it is not complete yet");
   const chart = allowedChart(payload);
+  const table = tableOf(chart);
+  const words = label(alt ?? describedBy(table), 4000);
   const place = element("div", "stage scroll");
   let [shown, wanted, busy] = [0, 0, false];
   await draw(Math.max(Math.floor(drawing.width), NARROWEST), budgetOf(drawing.room));
-  const table = tableOf(chart);
   const name = label(title ?? "", 60) || "chart";
   const body = element("figure", "image");
   body.append(place, dataOf());
@@ -75,8 +84,14 @@ async function drawn(payload: unknown, title: string | null, alt: string, drawin
     body,
     copied: () => parts.tabSeparated(table),
     downloads: [
-      { label: "Download CSV", file: () => ({ name: `${name}.csv`, mediaType: "text/csv", text: parts.commaSeparated(table) }) },
-      { label: "Download SVG", file: () => ({ name: `${name}.svg`, mediaType: "image/svg+xml", text: asFile(parts.svgFile(place)) }) },
+      {
+        label: "Download CSV",
+        file: () => ({ name: `${name}.csv`, mediaType: "text/csv", text: parts.commaSeparated(table) }),
+      },
+      {
+        label: "Download SVG",
+        file: () => ({ name: `${name}.svg`, mediaType: "image/svg+xml", text: asFile(parts.svgFile(place)) }),
+      },
     ],
     resize: (width) => void resized(width),
   };
@@ -97,8 +112,11 @@ async function drawn(payload: unknown, title: string | null, alt: string, drawin
 
   async function draw(wide: number, budget: Budget): Promise<void> {
     const font = getComputedStyle(document.body).fontFamily;
-    const tree = await drawnByVega({ specification: chart.specification, width: wide, font, locale: drawing.locale }, budget);
-    const picture = await pictureOf(tree, alt, budget, drawing.pause);
+    const tree = await drawnByVega(
+      { specification: chart.specification, width: wide, font, locale: drawing.locale },
+      budget,
+    );
+    const picture = await pictureOf(tree, words, budget, drawing.pause);
     const natural = Number(picture.getAttribute("width"));
     const scrolls = natural * SMALLEST > wide;
     picture.style.height = "auto";
@@ -117,7 +135,10 @@ async function drawn(payload: unknown, title: string | null, alt: string, drawin
     details.append(summary);
     details.addEventListener(
       "toggle",
-      () => void parts.drawTable(table, drawing, `${path}.data`, "Data of the chart").then(({ body }) => details.append(body)),
+      () =>
+        void parts
+          .drawTable(table, drawing, `${path}.data`, "Data of the chart")
+          .then(({ body }) => details.append(body)),
       { once: true },
     );
     return details;
@@ -146,10 +167,17 @@ function tableOf({ rows }: AllowedChart): Table {
   };
 }
 
+function describedBy({ columns, rows }: Table): string {
+  return `Chart of ${rows.length} rows: ${columns.map(({ title }) => title).join(", ")}`;
+}
+
 /** Programs that open SVG files know no `color()` of CSS. */
 function asFile(picture: string): string {
   const share = (part: string): number => Math.round(Number(part) * 255);
-  return picture.replace(/color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)/g, (_, r: string, g: string, b: string) => `rgb(${share(r)}, ${share(g)}, ${share(b)})`);
+  return picture.replace(
+    /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ [\d.e-]+)?\)/g,
+    (_, r: string, g: string, b: string) => `rgb(${share(r)}, ${share(g)}, ${share(b)})`,
+  );
 }
 
 void customElements.whenDefined("xmcp-display").then((defined) => {

@@ -2,7 +2,13 @@
 import { isObject, member, type JsonObject } from "../view/json.ts";
 
 const SERIES = [1, 2, 3, 4, 5, 6, 7, 8].map((nth) => `var(--series-${nth})`);
-const [FIRST, TEXT, MUTED, LINE, SURFACE] = ["var(--series-1)", "var(--text)", "var(--muted)", "var(--line)", "var(--surface)"];
+const [FIRST, TEXT, MUTED, LINE, SURFACE] = [
+  "var(--series-1)",
+  "var(--text)",
+  "var(--muted)",
+  "var(--line)",
+  "var(--surface)",
+];
 const HEIGHT = 240;
 /** Of one of several charts in a display. */
 const SMALL = { width: 180, height: 140 };
@@ -12,11 +18,41 @@ export const look = {
   aria: false,
   background: null,
   padding: 4,
-  view: { stroke: null, continuousWidth: SMALL.width, continuousHeight: SMALL.height, discreteWidth: { step: 26 }, discreteHeight: { step: 26 } },
-  axis: { labelColor: MUTED, titleColor: MUTED, gridColor: LINE, domainColor: MUTED, tickColor: LINE, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, titlePadding: 8, labelPadding: 6, labelLimit: 160, labelFlush: false, labelSeparation: 8 },
+  view: {
+    stroke: null,
+    continuousWidth: SMALL.width,
+    continuousHeight: SMALL.height,
+    discreteWidth: { step: 26 },
+    discreteHeight: { step: 26 },
+  },
+  axis: {
+    labelColor: MUTED,
+    titleColor: MUTED,
+    gridColor: LINE,
+    domainColor: MUTED,
+    tickColor: LINE,
+    labelFontSize: 12,
+    titleFontSize: 12,
+    titleFontWeight: 600,
+    titlePadding: 8,
+    labelPadding: 6,
+    labelLimit: 160,
+    labelFlush: false,
+    labelSeparation: 8,
+  },
   axisBand: { grid: false, ticks: false },
   axisQuantitative: { domain: false, ticks: false },
-  legend: { labelColor: MUTED, titleColor: MUTED, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, symbolStrokeWidth: 2, gradientStrokeColor: null, labelLimit: 160, symbolLimit: 24 },
+  legend: {
+    labelColor: MUTED,
+    titleColor: MUTED,
+    labelFontSize: 12,
+    titleFontSize: 12,
+    titleFontWeight: 600,
+    symbolStrokeWidth: 2,
+    gradientStrokeColor: null,
+    labelLimit: 160,
+    symbolLimit: 24,
+  },
   header: { labelColor: MUTED, titleColor: MUTED, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600 },
   title: { color: TEXT, subtitleColor: MUTED, fontSize: 13, fontWeight: 600 },
   mark: { color: FIRST, tooltip: null },

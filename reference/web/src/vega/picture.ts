@@ -6,7 +6,9 @@ import type { Tree } from "./tree.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-const ELEMENTS = new Set("g path rect line circle text tspan defs linearGradient radialGradient stop clipPath".split(" "));
+const ELEMENTS = new Set(
+  "g path rect line circle text tspan defs linearGradient radialGradient stop clipPath".split(" "),
+);
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:px|%)?$/i;
 const WORD = /^[a-z0-9-]{1,20}$/i;
@@ -37,7 +39,12 @@ let pictures = 0;
  * Returns the picture, as wide as it was drawn; a screen reader says `alt` in its place. Throws Error if it is too large.
  * `pause` lets the page answer.
  */
-export async function pictureOf(tree: Tree, alt: string, budget: Budget, pause: () => Promise<void>): Promise<SVGSVGElement> {
+export async function pictureOf(
+  tree: Tree,
+  alt: string,
+  budget: Budget,
+  pause: () => Promise<void>,
+): Promise<SVGSVGElement> {
   const [name, { width, height }, children] = tree;
   const [wide, high] = [Number(width), Number(height)];
   if (name !== "svg" || !(wide > 0 && wide <= LIMITS.side && high > 0 && high <= LIMITS.side)) {

@@ -13,7 +13,13 @@ export function readable(locale: string): string {
 export function numbersOf(locale: string): Record<string, unknown> {
   const parts = new Intl.NumberFormat(locale).formatToParts(-1234567.8);
   const part = (type: string): string | undefined => parts.find((one) => one.type === type)?.value;
-  return { decimal: part("decimal") ?? ".", thousands: part("group") ?? ",", grouping: [3], currency: ["", ""], minus: part("minusSign") ?? "−" };
+  return {
+    decimal: part("decimal") ?? ".",
+    thousands: part("group") ?? ",",
+    grouping: [3],
+    currency: ["", ""],
+    minus: part("minusSign") ?? "−",
+  };
 }
 
 /** Returns the names of months and days: a locale of d3-time-format. */

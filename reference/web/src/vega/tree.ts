@@ -2,7 +2,11 @@
 import { LIMITS } from "./allowed.ts";
 
 /** An element: its name, its attributes, and its children, of which a string is text. */
-export type Tree = readonly [name: string, attributes: Readonly<Record<string, string>>, children: readonly (Tree | string)[]];
+export type Tree = readonly [
+  name: string,
+  attributes: Readonly<Record<string, string>>,
+  children: readonly (Tree | string)[],
+];
 
 const TOKEN = /<(\/?)([A-Za-z]+)((?:\s+[\w:-]+="[^"]*")*)\s*(\/?)>|([^<]+)/gy;
 const ATTRIBUTE = /([\w:-]+)="([^"]*)"/g;
@@ -29,7 +33,8 @@ export function treeOf(markup: string): Tree {
     }
   }
   const found = open[0]![2][0];
-  if (open.length !== 1 || end !== markup.length || !found || typeof found === "string") throw new Error("the picture is broken");
+  if (open.length !== 1 || end !== markup.length || !found || typeof found === "string")
+    throw new Error("the picture is broken");
   return found;
 }
 

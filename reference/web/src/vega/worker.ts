@@ -25,18 +25,37 @@ export interface Answer {
 }
 
 // Nothing in here asks a host. If anything tried to, it would find no way.
-for (const name of ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "WebTransport", "importScripts", "Worker", "indexedDB", "caches", "BroadcastChannel"]) {
-  for (let scope: object | null = self; scope; scope = Object.getPrototypeOf(scope) as object | null) Reflect.deleteProperty(scope, name);
+for (const name of [
+  "fetch",
+  "XMLHttpRequest",
+  "WebSocket",
+  "EventSource",
+  "WebTransport",
+  "importScripts",
+  "Worker",
+  "indexedDB",
+  "caches",
+  "BroadcastChannel",
+]) {
+  for (let scope: object | null = self; scope; scope = Object.getPrototypeOf(scope) as object | null)
+    Reflect.deleteProperty(scope, name);
 }
 
 const LONGEST_MARKUP = 4_000_000;
-const silent = { level: () => silent, error: () => silent, warn: () => silent, info: () => silent, debug: () => silent };
+const silent = {
+  level: () => silent,
+  error: () => silent,
+  warn: () => silent,
+  info: () => silent,
+  debug: () => silent,
+};
 const refuse = (): Promise<never> => Promise.reject(new Error("nothing is loaded"));
 const loader = { load: refuse, sanitize: refuse, http: refuse, file: refuse };
 let family = "sans-serif";
 
 vega.scheme("xmcp", ((part: number) => mixed("--series-1", 0.1 + 0.9 * part)) as never);
-vega.scheme("xmcp-both", ((part: number) => mixed(part < 0.5 ? "--series-2" : "--series-1", Math.abs(part - 0.5) * 1.8 + 0.1)) as never);
+vega.scheme("xmcp-both", ((part: number) =>
+  mixed(part < 0.5 ? "--series-2" : "--series-1", Math.abs(part - 0.5) * 1.8 + 0.1)) as never);
 
 function mixed(colour: string, part: number): string {
   return `color-mix(in srgb, var(${colour}) ${Math.round(part * 100)}%, var(--surface))`;
