@@ -9,12 +9,14 @@ const [FIRST, TEXT, MUTED, LINE, SURFACE] = [
   "var(--line)",
   "var(--surface)",
 ];
+/** CSS pixels: of a letter with the space around it, and of what stands beside a chart. */
+const [LETTER, BESIDE] = [8, 60];
 const HEIGHT = 240;
 /** Of one of several charts in a display. */
 const SMALL = { width: 180, height: 140 };
 
 /** The configuration of Vega-Lite. */
-export const look = {
+const look = {
   aria: false,
   background: null,
   padding: 4,
@@ -83,6 +85,23 @@ export function inWidth(specification: JsonObject, width: number): JsonObject {
     height: typeof height === "number" || isObject(height) || isDiscrete(chart) ? height : HEIGHT,
     autosize: { type: "fit-x", contains: "padding" },
   };
+}
+
+/** Returns the configuration for a chart in this width: names below it lie if there is room for them, or else stand. */
+export function lookOf(specification: JsonObject, width: number): JsonObject {
+  const room = isOne(specification) ? width : SMALL.width;
+  const names = namesBelow(specification);
+  const longest = names.reduce((most, name) => Math.max(most, name.length), 0);
+  return names.length * longest * LETTER < room - BESIDE ? { ...look, axisXDiscrete: { labelAngle: 0 } } : look;
+}
+
+/** Returns the different values of the field on the x axis. */
+function namesBelow({ encoding, data }: JsonObject): string[] {
+  const x = isObject(encoding) ? member(encoding, "x") : undefined;
+  const field = isObject(x) ? member(x, "field") : undefined;
+  const rows = isObject(data) ? member(data, "values") : undefined;
+  if (typeof field !== "string" || !Array.isArray(rows)) return [];
+  return [...new Set(rows.map((row: JsonObject) => String(row[field])))];
 }
 
 function isOne(chart: JsonObject): boolean {

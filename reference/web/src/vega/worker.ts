@@ -3,7 +3,7 @@ import * as vega from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile } from "vega-lite";
 import type { JsonObject } from "../view/json.ts";
-import { inWidth, look } from "./look.ts";
+import { inWidth, lookOf } from "./look.ts";
 import { namesOf, numbersOf, readable } from "./reader_locale.ts";
 import { treeOf, type Tree } from "./tree.ts";
 
@@ -75,7 +75,10 @@ metrics.width = ({ fontSize = 11, fontStyle = "", fontWeight = "" }, text) => {
 
 async function drawn({ specification, width, font, locale }: Asked): Promise<Tree> {
   family = font;
-  const { spec } = compile(inWidth(specification, width) as never, { config: look as never, logger: silent as never });
+  const { spec } = compile(inWidth(specification, width) as never, {
+    config: lookOf(specification, width) as never,
+    logger: silent as never,
+  });
   const view = new vega.View(vega.parse(spec, undefined, { ast: true } as never), {
     expr: expressionInterpreter,
     loader,
