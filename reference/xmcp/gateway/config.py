@@ -61,6 +61,10 @@ class RunSettings(Table):
     )
     keep_seconds: SecondsOrNone = Field(300.0, description="Seconds a chat can be read again after its end.")
     keep_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all chats together that are kept so.")
+    client_tool_seconds: SecondsOrNone = Field(
+        3_600.0, description="Seconds for which what ran before a call of a client's own tool is kept for its result."
+    )
+    client_tool_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all that is kept so.")
 
 
 class ChatSettings(Table):

@@ -76,6 +76,7 @@ class Gateway:
             RunLimits(own.deadline_seconds, own.first_event_seconds, own.idle_seconds, own.client_gone_seconds),
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
+            Keeping(own.client_tool_seconds, own.client_tool_bytes),
             self.observer,
         )
         self.stopping = False
@@ -92,6 +93,14 @@ class Gateway:
     def offers(self, model: str) -> bool:
         """Return whether there is a model of this name."""
         return model.removesuffix(PLAIN) in self.models
+
+    def tools_for(self, request: ChatRequest) -> set[str]:
+        """Return the names of the tools of servers that the model is offered in a chat; none if it wants no such."""
+        if request.model.endswith(PLAIN):
+            return set()
+        wanted = request.options.get("tools")
+        names = {tool["function"]["name"] for tool in self.ai.tools}
+        return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:

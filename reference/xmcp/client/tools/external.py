@@ -24,23 +24,23 @@ MAX_LEVELS: Final = 64
 _EXAMPLE: Final = '{"type": "function", "function": {"name": "open_page", "parameters": {"type": "object"}}}'
 
 
-class ExternalTools:
-    """The external tools of one chat, in the OpenAI format."""
+class ExternalTools(tuple[Mapping[str, Any], ...]):
+    """The external tools of one chat, in the OpenAI format; `of` makes them."""
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        self._tools = tools
-        self.names = frozenset(tool["function"]["name"] for tool in tools)
-        self._last: tuple[ToolSchemas, ToolSchemas] | None = None
-        """The tools of the servers that were offered last, and those with the external ones."""
+    names: frozenset[str]
+    _last: tuple[ToolSchemas, ToolSchemas] | None = None
+    """The tools of the servers that were offered last, and those with the external ones."""
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Return the tools that an application gives for a chat.
+        """Return the tools that an application gives for a chat. What this function returned is not checked again.
 
         Raises:
             TypeError, ValueError: they are no tools in the OpenAI format, or too many, or two have the same name; the
                 message begins with the place, such as `external_tools[0].function.name`.
         """
+        if isinstance(given, cls):
+            return given
         if not isinstance(given, Sequence) or isinstance(given, str | bytes):
             raise TypeError(f"external_tools must be a list of tools such as {_EXAMPLE}, not {given!r}.")
         if len(given) > MAX_TOOLS:
@@ -53,7 +53,9 @@ class ExternalTools:
             raise ValueError(f"external_tools is nested more than {MAX_LEVELS} levels deep.")
         if len(encode_json(tools)) > MAX_BYTES:
             raise ValueError(f"external_tools has more than {MAX_BYTES:,} bytes.")
-        return cls(tools)
+        made = cls(tools)
+        made.names = frozenset(names)
+        return made
 
     def clash(self, catalogue: Catalogue) -> str | None:
         """Return a name that one of them shares with a tool of the catalogue; `None` if there is none."""
@@ -62,7 +64,7 @@ class ExternalTools:
     def beside(self, catalogue: Catalogue) -> Catalogue:
         """Return the catalogue with these tools, whose names no other one has."""
         if self._last is None or self._last[0] is not catalogue.schemas:
-            self._last = catalogue.schemas, catalogue.schemas.plus(*self._tools)
+            self._last = catalogue.schemas, catalogue.schemas.plus(*self)
         return replace(catalogue, schemas=self._last[1], external=self.names)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from xmcp.client.chat_options import ChatOptions
-from xmcp.gateway.decoders.fields import BadRequest, conversation, member, sampler
+from xmcp.gateway.decoders.fields import BadRequest, client_tools, conversation, member, sampler
 from xmcp.gateway.runs.request import ChatRequest
 
 MEMBERS: Final = (
@@ -16,6 +16,7 @@ MEMBERS: Final = (
     "model",
     "system",
     "tools",
+    "client_tools",
     "max_turns",
     "session_id",
     "deadline_ms",
@@ -60,7 +61,11 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
     if turns is not None and turns < 1:
         raise BadRequest("max_turns must be above 0.", "max_turns")
     options = ChatOptions(
-        system=member(body, "system", str), tools=_names(body), max_turns=turns, sampler=sampler(body)
+        system=member(body, "system", str),
+        tools=_names(body),
+        external_tools=client_tools(member(body, "client_tools", list) or (), "client_tools"),
+        max_turns=turns,
+        sampler=sampler(body),
     )
     request = ChatRequest(
         surface="chat",

@@ -68,6 +68,8 @@ class AGUIEncoder:
                 name = f"xmcp.{event.type.removeprefix('stream.')}"
                 yield {"type": "CUSTOM", "name": name, "value": dict(data)}
             case "run.finished":
+                for call in data.get("tool_calls", ()):  # of one message, so that the client keeps them together
+                    yield from _call(call["call_id"], call["tool"], call["text"], f"{event.run_id}-calls")
                 yield {"type": "RUN_FINISHED", **self._ids, "result": {"stopReason": data["stop_reason"]}}
             case "run.error" | "run.cancelled" | "run.interrupted":
                 yield {"type": "RUN_ERROR", "message": data["message"], "code": data["code"]}
@@ -102,9 +104,10 @@ class AGUIEncoder:
             yield {"type": "REASONING_END", "messageId": name}
 
 
-def _call(call_id: str, tool: str, arguments: str) -> Iterator[dict[str, Any]]:
+def _call(call_id: str, tool: str, arguments: str, message_id: str | None = None) -> Iterator[dict[str, Any]]:
     call = {"toolCallId": call_id}
-    yield {"type": "TOOL_CALL_START", **call, "toolCallName": tool}
+    within = {} if message_id is None else {"parentMessageId": message_id}
+    yield {"type": "TOOL_CALL_START", **call, "toolCallName": tool, **within}
     yield {"type": "TOOL_CALL_ARGS", **call, "delta": arguments}
     yield {"type": "TOOL_CALL_END", **call}
 

@@ -15,6 +15,7 @@ _FINISH: Final[Mapping[str, str]] = {
     "timeout": "length",
     "length": "length",
     "content_filter": "content-filter",
+    "tool_calls": "tool-calls",
 }
 
 _ON_SERVER: Final = {"providerExecuted": True, "dynamic": True}
@@ -82,6 +83,9 @@ class UIMessageEncoder:
             case "stream.reset":
                 yield {"type": "data-xmcp-reset", "data": data, "transient": True}
             case "run.finished":
+                for call in data.get("tool_calls", ()):
+                    asked = {"toolCallId": call["call_id"], "toolName": call["tool"], "input": call["arguments"]}
+                    yield {"type": "tool-input-available", **asked}
                 reason = _FINISH.get(data["stop_reason"], "stop")
                 told = {"usage": data["usage"], "stopReason": data["stop_reason"]}
                 yield {"type": "finish", "finishReason": reason, "messageMetadata": told}

@@ -192,3 +192,8 @@ def _refuse_what_is_not_offered(gateway: Gateway, chat: ChatRequest) -> None:
         if unknown := next((name for name in tools if name not in offered), None):
             told = f"There is no tool {unknown[:128]!r}. GET /tools lists them."
             raise Refused(400, told, "unknown_tool", "tools")
+    own = {tool["function"]["name"] for tool in chat.options.get("external_tools") or ()}
+    if own and (twice := sorted(own & gateway.tools_for(chat))):
+        member = "client_tools" if chat.surface == "chat" else "tools"
+        told = f"{member} has {twice[0]!r}, and so has this gateway: GET /tools lists its tools. Use another name."
+        raise Refused(400, told, "tool_name_clash", member)

@@ -22,6 +22,7 @@ from xmcp.gateway.runs.reader import Reader
 from xmcp.gateway.runs.record import RunRecord
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.ring import EventRing
+from xmcp.gateway.runs.rounds import with_open_calls
 from xmcp.gateway.runs.translation import Draft, Translation, error_data, large_values
 from xmcp.wire import ErrorInfo
 
@@ -166,7 +167,7 @@ class Run(RunRecord):
         self._loop.call_later(CLEANUP_SECONDS, self._end, *_cancelled(by))
 
     async def _run(self) -> None:
-        translation = Translation()
+        translation = Translation(self.id, one_call=self.request.one_call)
         last: Draft = ("run.error", error_data(client_made_errors.chat_crashed("Exception")))
         try:
             about = {"run_id": self.id, "model": self.request.model, "created": int(self.created)}
@@ -208,7 +209,7 @@ class Run(RunRecord):
                 raise
             last = "run.error", _too_late(self._loop.time() >= deadline, begun=self._begun.is_set())
         finally:
-            self.history = stream.history
+            self.history = with_open_calls(stream.history, translation.open_ids)
             for usage in stream.unreported():
                 for event in _written(translation, usage):
                     self._publish(*event)

@@ -24,6 +24,8 @@ class RunState:
             `cached`.
         usage: Of the whole run, once it is finished.
         stop_reason: As in a chat's result, once the run is finished.
+        tool_calls: The calls that are left to the client, if `stop_reason` is `tool_calls`: `call_id`, `tool`,
+            `arguments`, and `text`, which is the arguments as the model wrote them.
         error: Why it ended without a result: an object with at least `code`, `message` and `retryable`.
         seq: The place of the last event in it.
         model: The model that was asked for.
@@ -35,6 +37,7 @@ class RunState:
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
     usage: dict[str, Any] | None = None
     stop_reason: str | None = None
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
     seq: int = 0
     model: str = ""
@@ -87,6 +90,7 @@ class RunState:
             case "run.finished":
                 self.status, self.answer = "finished", data["answer"]
                 self.usage, self.stop_reason = data["usage"], data["stop_reason"]
+                self.tool_calls = data.get("tool_calls", [])
             case "run.error" | "run.cancelled" | "run.interrupted":
                 name: Any = event.type.removeprefix("run.")
                 self.status, self.error = name, dict(data)
@@ -112,5 +116,6 @@ class RunState:
             "tools_used": self.tools_used,
             "usage": self.usage,
             "stop_reason": self.stop_reason,
+            "tool_calls": self.tool_calls,
             "error": self.error,
         }
