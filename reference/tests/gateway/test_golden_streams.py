@@ -61,7 +61,7 @@ def compare(name: str, written: str) -> None:
 
 
 def test_there_are_recorded_runs() -> None:
-    assert RUNS == ["cancelled", "client-tools", "display-and-retry", "failed", "resumed-late", "tools"]
+    assert RUNS == ["approvals", "cancelled", "client-tools", "display-and-retry", "failed", "resumed-late", "tools"]
 
 
 @pytest.mark.parametrize("view", STREAMS)

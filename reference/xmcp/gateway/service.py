@@ -15,9 +15,9 @@ from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import NoObserver, RunObserver
+from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
-from xmcp.gateway.runs.run import RunLimits
 
 if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient

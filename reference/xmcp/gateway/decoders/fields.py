@@ -16,6 +16,9 @@ from xmcp.client.tools.external import ExternalTools
 MAX_MESSAGES: Final = 10_000
 """Maximum number of messages of a request."""
 
+MAX_REASON: Final = 1_000
+"""Maximum number of characters of a person's reason."""
+
 T = TypeVar("T")
 
 _NAMES: Final[Mapping[type, str]] = {

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from xmcp.chat.json_values import encode_json
 from xmcp.client.chat_options import ChatOptions
-from xmcp.gateway.decoders.fields import BadRequest, client_tools, conversation, member, needed
+from xmcp.gateway.decoders.fields import MAX_REASON, BadRequest, client_tools, conversation, member, needed
+from xmcp.gateway.runs.questions import Answer
 from xmcp.gateway.runs.request import ChatRequest, Surface
 from xmcp.gateway.runs.rounds import run_of_call
 
@@ -27,6 +28,40 @@ class AGUIRequest:
     request: ChatRequest
     thread_id: str
     run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What a page of the AI SDK answers to the question of a run about a call."""
+
+    run_id: str
+    call_id: str
+    answer: Answer
+
+
+def answers_in(body: Mapping[str, Any]) -> Sequence[GivenAnswer]:
+    """Return the answers to questions of one run with which the page lets it go on; none if it begins a new one.
+
+    Raises:
+        BadRequest: an answer is not one.
+    """
+    listed = needed(body, "messages", list)
+    last = listed[-1] if listed and isinstance(listed[-1], dict) else {}
+    parts = last.get("parts") if last.get("role") == "assistant" else None
+    found = [_answer(part) for part in parts if _is_answered(part)] if isinstance(parts, list) else []
+    return [given for given in found if given.run_id == found[0].run_id]
+
+
+def _is_answered(part: Any) -> bool:
+    responded = isinstance(part, dict) and part.get("state") == "approval-responded"
+    return responded and isinstance(part.get("approval"), dict)
+
+
+def _answer(part: Mapping[str, Any]) -> GivenAnswer:
+    given = part["approval"]
+    run_id, _, call_id = needed(given, "id", str).partition(":")
+    reason = member(given, "reason", str) or ""
+    return GivenAnswer(run_id, call_id, Answer(needed(given, "approved", bool), reason[:MAX_REASON]))
 
 
 def decode_ai_sdk(body: Mapping[str, Any], default_model: str) -> ChatRequest:

@@ -41,6 +41,8 @@ class AGUIEncoder:
                     else:
                         yield from self._write(event, "text", one["text"])
                     yield from self._close()
+                for asked in data.get("approvals", ()):
+                    yield {"type": "CUSTOM", "name": "xmcp.approval.required", "value": asked}
                 for call in data["tools_used"]:
                     if call["status"] == "running":  # its result is yet to come, and needs a call
                         yield from _call(call["call_id"], call["tool"], "{}")
@@ -64,7 +66,7 @@ class AGUIEncoder:
                 yield {"type": "TOOL_CALL_RESULT", **result, "content": content, "role": "tool"}
             case "display":
                 yield _activity(f"{event.run_id}-display-{event.seq}", "xmcp.display", data["envelope"])
-            case "notice" | "usage" | "stream.reset":
+            case "notice" | "usage" | "stream.reset" | "approval.required" | "approval.answered":
                 name = f"xmcp.{event.type.removeprefix('stream.')}"
                 yield {"type": "CUSTOM", "name": name, "value": dict(data)}
             case "run.finished":

@@ -18,6 +18,9 @@ _FINISH: Final[Mapping[str, str]] = {
     "tool_calls": "tool-calls",
 }
 
+PAUSE: Final = data_line({"type": "finish", "finishReason": "tool-calls"}) + DONE
+"""The end of a stream whose run waits for a person: the page sends the answer in a request of its own."""
+
 _ON_SERVER: Final = {"providerExecuted": True, "dynamic": True}
 """Tools ran already, so that the browser does not look for them, and it need not know their schemas."""
 
@@ -29,6 +32,8 @@ class UIMessageEncoder:
         self._open: tuple[Literal["text", "reasoning"], str] | None = None
         """The part that is being written."""
         self._parts = 0
+        self._asked: dict[str, bool] = {}
+        """The calls that the page was asked for, and whether they are refused: it has those as parts already."""
 
     def encode(self, event: RunEvent) -> bytes:
         """Return the chunks for an event, each as a server-sent event."""
@@ -51,6 +56,8 @@ class UIMessageEncoder:
                     else:
                         yield from self._write("text", one["text"])
                     yield from self._close()
+                for asked in data.get("approvals", ()):
+                    yield from self._ask(event.run_id, asked)
                 for call in data["tools_used"]:
                     if call["status"] == "running":  # its result is yet to come, and needs a call
                         begun = {"toolCallId": call["call_id"], "toolName": call["tool"], "input": {}}
@@ -63,6 +70,16 @@ class UIMessageEncoder:
                 yield from self._write("text", data["text"])
             case "reasoning.delta":
                 yield from self._write("reasoning", data["text"])
+            case "approval.required":
+                yield from self._ask(event.run_id, data)
+            case "approval.answered":
+                self._asked[data["call_id"]] = not data["approved"]
+                if not data["approved"]:
+                    yield {"type": "tool-output-denied", "toolCallId": data["call_id"]}
+            case "tool.started" if data["call_id"] in self._asked:
+                pass
+            case "tool.finished" if self._asked.get(data["call_id"]):
+                pass
             case "tool.started":
                 given = data["text"] if data["arguments"] is None else data["arguments"]
                 asked = {"toolCallId": data["call_id"], "toolName": data["tool"], "input": given}
@@ -95,6 +112,18 @@ class UIMessageEncoder:
                 yield {"type": "error", "errorText": data["message"]}
             case _:
                 pass
+
+    def _ask(self, run_id: str, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        self._asked[call["call_id"]] = False
+        about = {"toolCallId": call["call_id"]}
+        yield {
+            "type": "tool-input-available",
+            **about,
+            "toolName": call["tool"],
+            "input": call["arguments"],
+            **_ON_SERVER,
+        }
+        yield {"type": "tool-approval-request", "approvalId": f"{run_id}:{call['call_id']}", **about}
 
     def _write(self, kind: Literal["text", "reasoning"], text: str) -> Iterator[dict[str, Any]]:
         if not text:

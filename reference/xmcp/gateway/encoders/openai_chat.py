@@ -32,7 +32,7 @@ _BEGINS_AGAIN: Final = "\n\n*(The answer broke off. It begins again.)*\n\n"
 
 _EXTENSION_EVENTS: Final = frozenset(
     {"step.started", "step.finished", "tool.started", "tool.progress", "tool.finished", "display", "notice", "usage"}
-    | {"stream.reset"}
+    | {"stream.reset", "approval.required", "approval.answered"}
 )
 """What the profile `xmcp` says beside the text."""
 

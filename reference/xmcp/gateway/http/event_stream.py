@@ -32,6 +32,8 @@ class EventStream:
         reader: A reader of it, which the response closes.
         encoder: Encodes its events.
         headers: Further headers.
+        pause: What is sent last when the run waits for a person, in a format whose clients answer by another request;
+            else the stream waits with the run.
         ping: Seconds without an event after which a comment is sent.
         send_timeout: Seconds after which a client that takes nothing is dropped.
         abort: Cuts the connection of a client that is dropped.
@@ -44,6 +46,7 @@ class EventStream:
         encoder: Encoder,
         *,
         headers: Mapping[str, str],
+        pause: bytes,
         ping: float,
         send_timeout: float,
         abort: Abort,
@@ -52,6 +55,7 @@ class EventStream:
         self._reader = reader
         self._encoder = encoder
         self._headers = {**HEADERS, **headers}
+        self._pause = pause
         self._ping = ping
         self._send_timeout = send_timeout
         self._abort = abort
@@ -90,6 +94,9 @@ class EventStream:
             body = await in_worker_if_large(size, self._encoded, events) if events else PING
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
+            if self._pause and self._run.state.waits_for_person:
+                await send({"type": "http.response.body", "body": self._pause, "more_body": False})
+                return
         if self._run.ended and not reader.dropped:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -12,10 +12,11 @@ from xmcp.client.chat_stream import ChatStream
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping, KeptRuns
 from xmcp.gateway.runs.observer import RunObserver
+from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark, joins, same_digest
 from xmcp.gateway.runs.rounds import Rounds
-from xmcp.gateway.runs.run import Run, RunLimits
+from xmcp.gateway.runs.run import Run
 
 
 class Draining(Exception):

@@ -43,6 +43,7 @@ class ChatRequest:
         session_id: The caller's id of the conversation.
         deadline: Seconds that the run may take at most; `None`: as the gateway is configured.
         size: Bytes of the body in which it came.
+        can_be_asked: Whether the client can answer a question while the run goes on.
         one_call: Whether the client takes no more than one call of its tools at a time.
     """
 
@@ -54,4 +55,5 @@ class ChatRequest:
     session_id: str | None = None
     deadline: float | None = None
     size: int = 0
+    can_be_asked: bool = False
     one_call: bool = False

@@ -22,6 +22,8 @@ class RunState:
         answer: The final text, once the run is finished; `None` if it has none.
         tools: What was called, by call id: `call_id`, `tool`, `server`, `status` (`running`, `ok`, `error`), `ms`,
             `cached`.
+        approvals: The calls for which a person is asked at the moment, by call id: `call_id`, `tool`, `server`,
+            `arguments`, `reason`.
         usage: Of the whole run, once it is finished.
         stop_reason: As in a chat's result, once the run is finished.
         tool_calls: The calls that are left to the client, if `stop_reason` is `tool_calls`: `call_id`, `tool`,
@@ -35,6 +37,7 @@ class RunState:
     status: Status = "running"
     answer: str | None = None
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
+    approvals: dict[str, dict[str, Any]] = field(default_factory=dict)
     usage: dict[str, Any] | None = None
     stop_reason: str | None = None
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
@@ -65,6 +68,11 @@ class RunState:
         """What was called, in the order in which the calls began."""
         return list(self.tools.values())
 
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether nothing goes on but the waiting for an answer."""
+        return bool(self.approvals) and all(call["status"] != "running" for call in self.tools.values())
+
     def apply(self, event: RunEvent) -> None:
         """Add the next event."""
         self.seq = event.seq
@@ -85,6 +93,11 @@ class RunState:
                 outcome = {name: data[name] for name in ("status", "ms", "cached") if name in data}
                 code = {"code": data["error"]["code"]} if "error" in data else {}
                 self.tools[data["call_id"]] = {**self.tools.get(data["call_id"], {}), **outcome, **code}
+            case "approval.required":
+                asked = ("call_id", "tool", "server", "arguments", "reason")
+                self.approvals[data["call_id"]] = {name: data[name] for name in asked if name in data}
+            case "approval.answered":
+                self.approvals.pop(data["call_id"], None)
             case "display":
                 self._shown.append((data["step"], data["envelope"]))
             case "run.finished":
@@ -114,6 +127,7 @@ class RunState:
             "segments": [{"text": one} if isinstance(one, str) else {"display": one} for one in self.segments],
             "answer": self.answer,
             "tools_used": self.tools_used,
+            "approvals": list(self.approvals.values()),
             "usage": self.usage,
             "stop_reason": self.stop_reason,
             "tool_calls": self.tool_calls,
