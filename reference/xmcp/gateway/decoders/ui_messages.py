@@ -22,6 +22,14 @@ NO_RESULT: Final = "There is no result: the person went on without it."
 
 
 @dataclass(frozen=True, slots=True)
+class AISDKRequest:
+    """A chat, and the id of the page's message that the answer continues; `None`: it is a message of its own."""
+
+    request: ChatRequest
+    message_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class AGUIRequest:
     """A chat, and the ids that the events of its run must have."""
 
@@ -64,7 +72,7 @@ def _answer(part: Mapping[str, Any]) -> GivenAnswer:
     return GivenAnswer(run_id, call_id, Answer(needed(given, "approved", bool), reason[:MAX_REASON]))
 
 
-def decode_ai_sdk(body: Mapping[str, Any], default_model: str) -> ChatRequest:
+def decode_ai_sdk(body: Mapping[str, Any], default_model: str) -> AISDKRequest:
     """Return what `useChat` of the AI SDK asks for. `model` and `tools` are members that the page can add.
 
     `tools` has the page's own by their names: objects with a `description` and a schema (`parameters` or
@@ -78,7 +86,10 @@ def decode_ai_sdk(body: Mapping[str, Any], default_model: str) -> ChatRequest:
     named = (member(body, "tools", dict) or {}).items()
     tools = [_tool({"parameters": tool.get("inputSchema"), **tool, "name": name}) for name, tool in named if _is(tool)]
     model = member(body, "model", str) or default_model
-    return _request("ai-sdk", messages, tools, model, member(body, "id", str))
+    request = _request("ai-sdk", messages, tools, model, member(body, "id", str))
+    last = listed[-1]
+    continued = last["id"] if last.get("role") == "assistant" and isinstance(last.get("id"), str) else None
+    return AISDKRequest(request, continued)
 
 
 def decode_ag_ui(body: Mapping[str, Any], default_model: str) -> AGUIRequest:

@@ -26,9 +26,14 @@ _ON_SERVER: Final = {"providerExecuted": True, "dynamic": True}
 
 
 class UIMessageEncoder:
-    """Encodes one run as one message of the assistant: text, reasoning, calls of tools, displays."""
+    """Encodes one run as one message of the assistant: text, reasoning, calls of tools, displays.
 
-    def __init__(self) -> None:
+    Args:
+        message_id: The id of the message, if the run continues one; `None`: it is that of the run.
+    """
+
+    def __init__(self, message_id: str | None = None) -> None:
+        self._message_id = message_id
         self._open: tuple[Literal["text", "reasoning"], str] | None = None
         """The part that is being written."""
         self._parts = 0
@@ -45,9 +50,9 @@ class UIMessageEncoder:
             yield from self._close()
         match event.type:
             case "run.started":
-                yield _start(event)
+                yield self._start(event)
             case "snapshot":
-                yield _start(event)
+                yield self._start(event)
                 yield {"type": "start-step"}
                 for place, one in enumerate(data["segments"]):
                     if "display" in one:
@@ -113,6 +118,10 @@ class UIMessageEncoder:
             case _:
                 pass
 
+    def _start(self, event: RunEvent) -> dict[str, Any]:
+        about = {"runId": event.run_id, "model": event.data["model"]}
+        return {"type": "start", "messageId": self._message_id or event.run_id, "messageMetadata": about}
+
     def _ask(self, run_id: str, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         self._asked[call["call_id"]] = False
         about = {"toolCallId": call["call_id"]}
@@ -140,8 +149,3 @@ class UIMessageEncoder:
             kind, name = self._open
             self._open = None
             yield {"type": f"{kind}-end", "id": name}
-
-
-def _start(event: RunEvent) -> dict[str, Any]:
-    about = {"runId": event.run_id, "model": event.data["model"]}
-    return {"type": "start", "messageId": event.run_id, "messageMetadata": about}

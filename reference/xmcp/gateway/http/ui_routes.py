@@ -21,8 +21,8 @@ async def ai_sdk_chat(request: Request) -> ASGIApp:
     if answers := await asked.decoded(decoding.answers_in):
         return _continued(request, answers)
     wanted = await asked.decoded(decoding.decode_ai_sdk, gateway_of(request).default_model)
-    following = await asked.begin(replace(wanted, can_be_asked=True))
-    return await following.stream(ai_sdk.UIMessageEncoder(), ai_sdk.HEADERS, ai_sdk.PAUSE)
+    following = await asked.begin(replace(wanted.request, can_be_asked=True))
+    return await following.stream(ai_sdk.UIMessageEncoder(wanted.message_id), ai_sdk.HEADERS, ai_sdk.PAUSE)
 
 
 def _continued(request: Request, answers: Sequence[decoding.GivenAnswer]) -> ASGIApp:
