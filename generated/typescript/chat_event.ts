@@ -115,7 +115,7 @@ export interface ChatResult {
   history?: Message[];
   usage: UsageTotal;
   /**
-   * `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or `empty`.
+   * `stop`, `tool_calls`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or `empty`.
    */
   stop_reason: string;
   [k: string]: unknown;

@@ -99,7 +99,7 @@ class ChatResult(BaseModel):
     usage: UsageTotal
     stop_reason: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
     """
-    `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or `empty`.
+    `stop`, `tool_calls`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or `empty`.
     """
 
 

@@ -61,7 +61,7 @@ def compare(name: str, written: str) -> None:
 
 
 def test_there_are_recorded_runs() -> None:
-    assert RUNS == ["cancelled", "display-and-retry", "failed", "resumed-late", "tools"]
+    assert RUNS == ["approvals", "cancelled", "client-tools", "display-and-retry", "failed", "resumed-late", "tools"]
 
 
 @pytest.mark.parametrize("view", STREAMS)
@@ -71,7 +71,7 @@ def test_a_view_of_a_run_is_the_recorded_one(run: str, view: str) -> None:
     compare(f"{run}.{view}.txt", b"".join(map(encoder.encode, recorded(run))).decode())
 
 
-@pytest.mark.parametrize("run", ["tools", "display-and-retry"])
+@pytest.mark.parametrize("run", ["tools", "display-and-retry", "client-tools"])
 def test_an_answer_in_one_piece_is_the_recorded_one(run: str) -> None:
     state = state_of(run)
     values: dict[str, Any] = {

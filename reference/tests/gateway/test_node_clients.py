@@ -113,3 +113,65 @@ async def test_an_ag_ui_client_verifies_the_events_and_keeps_messages_and_activi
     activities = [message for message in made["messages"] if message["role"] == "activity"]
     assert [one["activityType"] for one in activities] == ["xmcp.display"]
     assert made["messages"][-1]["content"] == ANSWER
+
+
+def with_own_tool() -> ScriptedModel:
+    """A model that calls a tool of the gateway and one of the client's own at once, and then answers."""
+    return ScriptedModel(asks(("ask_page", {"question": "which?"}), ("add", {"a": 2, "b": 3}), text="I ask."), ANSWER)
+
+
+def results(model: ScriptedModel) -> list[str]:
+    """Return the answers to calls that the model read at the end."""
+    return [str(one["content"]) for one in model.requests[-1].messages if one["role"] == "tool"]
+
+
+@pytest.mark.parametrize("client", ["openaiTools", "aiSdkTools"])
+async def test_a_client_runs_its_own_tool_in_its_own_loop_and_no_other(client: str) -> None:
+    model = with_own_tool()
+    async with served(model) as gateway:
+        made = await told(client, gateway)
+    assert made["text"] == ANSWER
+    assert made.get("results", ["ask_page"]) == ["ask_page"]
+    asked, added = results(model)
+    assert "You asked: which?" in asked
+    assert ">5<" in added
+    assert gateway.shop.calls == ["add"]
+
+
+async def test_use_chat_runs_a_tool_of_the_page_and_sends_its_output_by_itself() -> None:
+    model = with_own_tool()
+    async with served(model) as gateway:
+        made = await told("useChatTools", gateway)
+    parts = made["messages"][-1]["parts"]
+    kinds = [part["type"] for part in parts if part["type"] != "step-start"]
+    assert kinds == ["text", "dynamic-tool", "tool-ask_page", "text"]
+    assert (len(made["messages"]), parts[-1]["text"]) == (2, ANSWER)
+    asked, added = results(model)
+    assert asked == "You asked: which?"
+    assert ">5<" in added
+
+
+@pytest.mark.parametrize(
+    ("client", "state"), [("useChatApproves", "output-available"), ("useChatDenies", "output-denied")]
+)
+async def test_use_chat_asks_its_person_and_goes_on_in_the_same_message(client: str, state: str) -> None:
+    model = ScriptedModel(asks(("add", {"a": 2, "b": 3}), "fail", ("add", {"a": 1, "b": 1}), text="I add."), ANSWER)
+    async with served(model, {"chat": {"approve": ["add"]}}) as gateway:
+        made = await told(client, gateway)
+    assert made["asked"] == ["add", "add"]
+    parts = made["messages"][-1]["parts"]
+    assert [part["state"] for part in parts if part.get("toolName") == "add"] == [state, state]
+    assert (len(made["messages"]), parts[-1]["text"]) == (2, ANSWER)
+    assert len(model.requests) == 2
+    assert gateway.shop.calls.count("add") == (2 if client == "useChatApproves" else 0)
+
+
+async def test_an_ag_ui_client_runs_a_tool_of_its_own() -> None:
+    model = with_own_tool()
+    async with served(model) as gateway:
+        made = await told("agUiTools", gateway)
+    assert made["called"] == ["ask_page"]
+    assert made["messages"][-1]["content"] == ANSWER
+    asked, added = results(model)
+    assert asked == "You asked: which?"
+    assert ">5<" in added

@@ -215,7 +215,7 @@ async def test_a_failure_of_the_model_has_the_status_that_clients_expect(
         ({"max_completion_tokens": 0}, "max_tokens", "invalid_value"),
         ({"stream": "yes"}, "stream", "invalid_type"),
         ({"n": 2}, "n", "unsupported_value"),
-        ({"tools": [{"type": "function"}]}, "tools", "unsupported_parameter"),
+        ({"tools": [{"type": "function"}]}, "tools", "invalid_value"),
         ({"logprobs": True}, "logprobs", "unsupported_parameter"),
         ({"response_format": {"type": "poem"}}, "response_format", "invalid_value"),
     ],

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import click.testing
-from support.gateways import served
+from support.audited_runs import rows
+from support.gateways import served, until
+from support.scripted_model import ScriptedModel, asks
 
+from xmcp.chat.json_values import encode_json
 from xmcp.cli.audit import audit
 from xmcp.cli.gateway import gateway
 from xmcp.cli.gateway_parts import gateway_of
 from xmcp.gateway.audit import AuditLog, AuditMiddleware
+from xmcp.gateway.audit.database import address_of
+from xmcp.gateway.audit.reading import reading
+from xmcp.gateway.audit.rebuild import model_calls
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import digest, new_key
 from xmcp.providers.scripted import ScriptedProvider, Turn
@@ -43,6 +50,49 @@ async def test_a_chat_over_http_is_recorded_with_what_the_model_read(tmp_path: P
     shown = json.dumps(recorded(database, "replay", "s-1"))
     assert "1 + 2?" in shown
     assert "add" in shown
+
+
+async def test_a_chat_with_a_tool_of_the_client_is_rebuilt_byte_for_byte_with_what_its_history_lacks(
+    tmp_path: Path,
+) -> None:
+    database = tmp_path / "audit.db"
+    log = await AuditLog.open(database)
+    model = ScriptedModel(asks("ask_page", ("add", {"a": 1, "b": 2}), text="I ask."), "It is blue.")
+    tools = [{"type": "function", "function": {"name": "ask_page", "parameters": {"type": "object"}}}]
+    asked = {"model": "assistant", "tools": tools, "metadata": {"conversation_id": "s-1"}}
+    async with served(model, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+        said = [{"role": "user", "content": "which?"}]
+        first = (await http.post("/v1/chat/completions", json={**asked, "messages": said})).json()
+        message = first["choices"][0]["message"]
+        result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "blue"}
+        await http.post("/v1/chat/completions", json={**asked, "messages": [*said, message, result]})
+    await log.aclose()
+    with reading(address_of(database)) as connection:
+        calls = list(model_calls(connection))
+    received = [
+        ([encode_json(one).decode() for one in made.messages], made.tools.json.decode()) for made in model.requests
+    ]
+    assert [([*call.messages], call.tools) for call in calls] == received
+    assert all(call.complete and not call.altered for call in calls)
+    assert len(calls[1].messages) == 4
+    assert {run["finish_reason"] for run in recorded(database)["runs"]} == {"tool_calls", "stop"}
+
+
+async def test_who_approved_what_is_recorded(tmp_path: Path) -> None:
+    database = tmp_path / "audit.db"
+    log = await AuditLog.open(database)
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 2})), "It is 3.")
+    config = {"chat": {"approve": ["add"]}}
+    async with served(model, config, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+        chat = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers={"accept": "text/event-stream"}))
+        await until(lambda: up.gateway.runs.running and up.gateway.runs.running[0].state.approvals)
+        (run,) = up.gateway.runs.running
+        await http.post(f"/runs/{run.id}/input", json={"call_id": "c0", "approve": True})
+        await chat
+    await log.aclose()
+    (answered,) = rows(database, "SELECT payload FROM events WHERE type = 'approval.answered'")
+    assert json.loads(answered[0])["by"] == "local"
+    assert len(rows(database, "SELECT payload FROM events WHERE type = 'approval.required'")) == 1
 
 
 async def test_the_key_of_a_caller_is_in_no_record_and_is_not_kept_after_the_run(tmp_path: Path) -> None:

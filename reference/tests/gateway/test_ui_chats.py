@@ -99,7 +99,8 @@ async def test_what_was_said_to_an_ag_ui_client_reaches_the_model() -> None:
         ("/ui/ag-ui", {**RUN, "messages": ["x"]}, "messages[0]"),
         ("/ui/ag-ui", {**RUN, "messages": [{"role": "user", "content": [{"type": "audio"}]}]}, "messages[0]"),
         ("/ui/ai-sdk", {"messages": [{"role": "user", "parts": [{"type": "file"}]}]}, "messages[0]"),
-        ("/ui/ag-ui", {**RUN, "messages": [], "tools": [{"name": "x"}]}, "tools"),
+        ("/ui/ag-ui", {**RUN, "messages": [{"role": "user", "content": "x"}], "tools": ["x"]}, "tools"),
+        ("/ui/ai-sdk", {"messages": TURNS, "tools": {"a b": {}}}, "tools"),
     ],
 )
 async def test_a_body_that_is_wrong_is_refused_with_the_place(path: str, body: Any, param: str) -> None:

@@ -12,6 +12,7 @@ import httpx2
 import orjson
 
 from xmcp import XMCP, AIClient, DisplayEnvelope
+from xmcp.gateway.approval import approver
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.observer import RunObserver
@@ -95,7 +96,8 @@ async def served(
     """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say."""
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
-    ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **options})
+    asking = {"approve": approver(settings.chat), "approval_timeout": settings.chat.approval_seconds}
+    ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **asking, **options})
     keys = Keys(settings.keys, settings.openai.events, {"FRONT_END_KEY": "xmcp_front"})
     gateway = Gateway(ai, [Offered("assistant")], settings, keys, observer)
     up = asyncio.Event()

@@ -9,16 +9,17 @@ from typing import Any, Literal, TypeAlias, overload
 
 from xmcp.chat.errors import error_to_json
 from xmcp.chat.json_values import as_json, as_text, object_as_json
-from xmcp.chat.messages import message_to_json
+from xmcp.chat.messages import message_to_json, with_results
 from xmcp.chat.usage import ChatUsage, UsageRecord
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 StopReason: TypeAlias = Literal[
-    "stop", "display", "clarify", "max_turns", "timeout", "length", "content_filter", "empty"
+    "stop", "tool_calls", "display", "clarify", "max_turns", "timeout", "length", "content_filter", "empty"
 ]
 """Why a chat ended (spec section 11.7).
 
-`stop`: the model answered. `display`: the calls of a turn showed the answer. `clarify`: the model asks the person.
+`stop`: the model answered. `tool_calls`: it called tools that the application runs itself. `display`: the calls of a
+turn showed the answer. `clarify`: the model asks the person.
 `max_turns`, `timeout`: the limit was reached before any of these. `length`, `content_filter`: the vendor cut or
 withheld the answer. `empty`: the model wrote nothing at all.
 """
@@ -45,6 +46,7 @@ class ChatResult(dict[str, Any]):
         usage: ChatUsage,
         stop_reason: StopReason,
         value: Any = None,
+        open_calls: Sequence[ToolRequested] = (),
     ) -> None:
         written = {
             "display": None if display is None else display.to_dict(),
@@ -54,7 +56,22 @@ class ChatResult(dict[str, Any]):
         self.value = value
         """The answer as a value of the chat's `answer_type`. `None`: there is no type, or the chat ended without an
         answer. It is no member of the dict."""
+        self.open_calls = list(open_calls)
+        """The calls of `external_tools` that the application is to make, where `stop_reason` is `tool_calls`. Pass
+        their results on with `answered`. It is no member of the dict."""
         self._envelopes = {"display": (written["display"], display), "displays": (written["displays"], displays)}
+
+    def answered(self, results: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the history with the results of `open_calls`, texts by `call_id`, to continue with: `chat(None, ...)`.
+
+        Until then the history says of each of these calls that there is no result, so that it can always be continued.
+
+        Raises:
+            ValueError: a call has no result, or a result no call.
+        """
+        if missing := next((call.call_id for call in self.open_calls if call.call_id not in results), None):
+            raise ValueError(f"The call {missing!r} has no result: give a text for each of open_calls, by its call_id.")
+        return with_results(self["history"], results)
 
     # As of a TypedDict: there is no overload for other keys, so type checkers find one that is misspelt.
     @overload  # type: ignore[override]

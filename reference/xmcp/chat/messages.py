@@ -95,17 +95,45 @@ def turn_messages(text: str, calls: Sequence[ToolCall], contents: Sequence[str |
     return [assistant_message(text, calls), *map(tool_message, calls, answers)]
 
 
-def begin(history: Sequence[Message], query: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a new list: the history and the query, which is not repeated if it is the last message already.
+def with_results(history: Sequence[Message], results: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the history with texts in place of what it has as the answers to calls; `results` has them by call id.
 
     Raises:
-        ValueError: the history breaks the invariant, so any vendor would refuse it.
+        ValueError: the history has no such call, or a text is none.
+    """
+    answered = {message["tool_call_id"] for message in history if message["role"] == "tool"}
+    for call_id, text in results.items():
+        if call_id not in answered or not isinstance(text, str):
+            what = "is not that of a call in the history" if call_id not in answered else "has a result that is no text"
+            raise ValueError(f"The call id {call_id!r} {what}: give a text for each of open_calls, by its call_id.")
+    return [
+        {**message, "content": as_text(results[message["tool_call_id"]])}
+        if message["role"] == "tool" and message["tool_call_id"] in results
+        else dict(message)
+        for message in history
+    ]
+
+
+def begin(history: Sequence[Message], query: str | list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Return a new list: the history and the query, which is not repeated if it is the last message already.
+
+    `None` is no query: the history ends with what the model is to answer, results of tools or a message of the person.
+
+    Raises:
+        ValueError: the history breaks the invariant, so any vendor would refuse it; or there is nothing to answer.
     """
     if wrong := problem(history):
         raise ValueError(
             f"The history cannot be continued: {wrong}. Pass the history that chat() returned, or drop that turn."
         )
     messages = _in_call_order(copied(history))
+    if query is None:
+        if not messages or messages[-1]["role"] not in ("tool", "user"):
+            raise ValueError(
+                "There is nothing to answer: pass a query; without one, the history must end with results of tools, or "
+                "with a message of the person."
+            )
+        return messages
     message = user_message(query)
     if not messages or any(messages[-1].get(key) != value for key, value in message.items()):
         messages.append(message)

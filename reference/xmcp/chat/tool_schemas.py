@@ -34,10 +34,10 @@ class ToolSchemas:
         listed = tuple(tools)
         return cls(listed, version, encode_json(listed))
 
-    def plus(self, tool: Mapping[str, Any]) -> ToolSchemas:
-        """Return these tools and one more; the bytes of the others are taken as they are."""
-        comma = b"," if self.tools else b""
-        return ToolSchemas((*self.tools, tool), self.version, self.json[:-1] + comma + encode_json(tool) + b"]")
+    def plus(self, *tools: Mapping[str, Any]) -> ToolSchemas:
+        """Return these tools and others after them; the bytes of these are taken as they are."""
+        comma = b"," if self.tools and tools else b""
+        return ToolSchemas((*self.tools, *tools), self.version, self.json[:-1] + comma + encode_json(tools)[1:])
 
 
 def legal_name(name: str) -> str:

@@ -14,6 +14,7 @@ import click
 
 from xmcp.cli.chat.model_choice import DEMO, VENDORS, NoModel, model_of, vendor_named
 from xmcp.client import AIClient, ServerTarget
+from xmcp.gateway.approval import approver
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.config import AuditSettings, GatewayConfig, OfferedModel
 from xmcp.gateway.keys import Keys, MissingVariable
@@ -70,6 +71,8 @@ def gateway_of(
         max_turns=config.chat.max_turns,
         tool_timeout=config.chat.tool_seconds,
         connect_timeout=config.chat.connect_seconds,
+        approve=approver(config.chat),
+        approval_timeout=config.chat.approval_seconds,
         middleware=_hooks_of(audit, config.audit),
     )
     return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])

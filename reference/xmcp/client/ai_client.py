@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 import weakref
-from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -53,6 +53,7 @@ from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
 from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
+from xmcp.client.tools.external import ExternalTools
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.client.tools.subset import Subsets, missing, unknown
@@ -436,7 +437,7 @@ class AIClient:
 
     async def chat(
         self,
-        user_query: UserInput,
+        user_query: UserInput | None,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -447,17 +448,19 @@ class AIClient:
 
         Args:
             user_query: What the person says: a text, or a list of parts (texts, `ImagePart`, `FilePart`) of at most
-                20 MiB. It is appended to the history unless it is its last message already.
+                20 MiB. It is appended to the history unless it is its last message already. `None`: the history ends
+                with what is to be answered, such as results of `external_tools`.
             history: The conversation so far, in the OpenAI chat format; required, `[]` for a new one. It is not
                 changed.
             tenant_id: The tenant whose chat this is; middleware, cache, usage records and log have it. No other tenant
                 gets anything of the chat.
             session_id: An id for every usage record and log event of this chat.
-            options: What else is set for this chat (`ChatOptions`): `sampler`, `model`, `system`, `tools`, `max_turns`,
-                `metadata`, `answer_type`.
+            options: What else is set for this chat (`ChatOptions`): `sampler`, `model`, `system`, `tools`,
+                `external_tools`, `max_turns`, `metadata`, `answer_type`.
 
         Returns:
-            `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`; and its attribute `value`.
+            `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`; and its attributes `value`
+            and `open_calls`.
 
         Raises:
             TypeError, ValueError: There is no history, or it is one that no model accepts; or an option is not valid.
@@ -478,7 +481,7 @@ class AIClient:
 
     def stream_chat(
         self,
-        user_query: UserInput,
+        user_query: UserInput | None,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -498,20 +501,19 @@ class AIClient:
             raise ValueError(_NO_HISTORY)
         if isinstance(history, str | bytes) or not isinstance(history, Sequence):
             raise TypeError(f"history must be a list of messages, not {type(history).__name__}.")
-        size = user_input.check(user_query)
-        query = user_query if isinstance(user_query, str) else tuple(user_query)
+        size = 0 if user_query is None else user_input.check(user_query)
+        query = user_query if isinstance(user_query, str | None) else tuple(user_query)
         tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
         check("stream_chat()", options, "tenant_id", "session_id")
-        settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
-        self._refuse_unknown_tools(tools)
+        settings, offer = settings_of(self._settings, options, self._provider_named), self._offer_of(options)
         metadata = object_as_json(options.get("metadata") or {})
         context = ChatContext(uuid.uuid4().hex, tenant, session, metadata=metadata)
         stream = ChatStream(history, context.chat_id)
-        stream.attach(self._stream(query, size, history, settings, tools, context, weakref.ref(stream)))
+        stream.attach(self._stream(query, size, history, settings, offer, context, weakref.ref(stream)))
         return stream
 
     def estimate_tokens(
-        self, user_query: UserInput, history: Sequence[Message] = (), **options: Unpack[ChatOptions]
+        self, user_query: UserInput | None, history: Sequence[Message] = (), **options: Unpack[ChatOptions]
     ) -> int:
         """Return about how many input tokens the first request of this chat would have, with the tools of the moment.
 
@@ -523,28 +525,27 @@ class AIClient:
         Args:
             user_query: As for `chat`.
             history: As for `chat`.
-            options: As for `chat`; `system`, `tools` and `model` matter.
+            options: As for `chat`; `system`, `tools`, `external_tools` and `model` matter.
 
         Raises:
             ValueError: The history is one that no model accepts, or an option is not valid.
             TypeError: An option is not valid.
         """
         check("estimate_tokens()", options)
-        settings, tools = settings_of(self._settings, options, self._provider_named), options.get("tools")
-        self._refuse_unknown_tools(tools)
-        catalogue = self._servers.catalogue
-        offered = catalogue if tools is None else self._subsets.of(catalogue, wants(tools))
+        settings, offer = settings_of(self._settings, options, self._provider_named), self._offer_of(options)
+        offered = offer(self._servers.catalogue)
         schemas = offered.schemas if settings.models[0].provider.supports_tools else ToolSchemas()
-        asked = messages.instructed(messages.begin(history, content_of(user_query)), settings.system)
+        content = None if user_query is None else content_of(user_query)
+        asked = messages.instructed(messages.begin(history, content), settings.system)
         return estimated_tokens(asked, schemas)
 
     async def _stream(
         self,
-        query: UserInput,
+        query: UserInput | None,
         size: int,
         history: Sequence[Message],
         settings: ChatSettings,
-        tools: ToolSubset | None,
+        offer: Callable[[Catalogue], Catalogue],
         context: ChatContext,
         stream: weakref.ref[ChatStream],
     ) -> AsyncGenerator[Any, None]:
@@ -563,8 +564,8 @@ class AIClient:
         try:
             with ChatServers(self._servers, context) as servers:
                 await self._load_prices(settings)
-                content = await in_worker_if_large(size, content_of, query)
-                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, tools), scope, history, content)
+                content = None if query is None else await in_worker_if_large(size, content_of, query)
+                chat = Chat(settings, self._pipeline, partial(self._tools_of, servers, offer), scope, history, content)
                 if (own := stream()) is not None:
                     own.chat = chat
                     del own
@@ -579,10 +580,39 @@ class AIClient:
                 del self._running[id(history)]
             telemetry.ended(failed)
 
-    async def _tools_of(self, servers: ChatServers, tools: ToolSubset | None) -> Catalogue:
+    async def _tools_of(self, servers: ChatServers, offer: Callable[[Catalogue], Catalogue]) -> Catalogue:
         if not self._entered:
             raise RuntimeError("The AIClient was closed while this chat was running.")
-        catalogue = await servers.catalogue()
+        return offer(await servers.catalogue())
+
+    def _offer_of(self, options: ChatOptions) -> Callable[[Catalogue], Catalogue]:
+        """Return the function that makes the offer of a chat out of all tools.
+
+        Raises:
+            ValueError: a tool that is to be offered does not exist, or two would have the same name.
+        """
+        tools, given = options.get("tools"), options.get("external_tools")
+        self._refuse_unknown_tools(tools)
+        external = ExternalTools.of(given) if given else None
+        known = self._servers.catalogue
+        if external is not None and self._entered and (name := external.clash(self._chosen(tools, known))):
+            raise ValueError(
+                f"external_tools has a tool {name!r}, and so has a server: give yours another name, or leave the other "
+                "out with tools=..."
+            )
+        return partial(self._offer, tools, external)
+
+    def _offer(self, tools: ToolSubset | None, external: ExternalTools | None, catalogue: Catalogue) -> Catalogue:
+        chosen = self._chosen(tools, catalogue)
+        if external is None:
+            return chosen
+        if name := external.clash(chosen):  # it came later, or with the credentials of this chat
+            told = f"The tool {name!r} of a server is not offered: the application has one of this name."
+            chosen = self._subsets.of(chosen, lambda name: name not in external.names)
+            chosen = replace(chosen, warnings=(*chosen.warnings, told))
+        return external.beside(chosen)
+
+    def _chosen(self, tools: ToolSubset | None, catalogue: Catalogue) -> Catalogue:
         if tools is None:
             return catalogue
         absent = missing(catalogue, tools) if isinstance(tools, Collection) else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, TypedDict
 
@@ -13,6 +13,7 @@ from xmcp.client.loop.chat import ChatSettings
 from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.typed_answer import answer_type
 from xmcp.client.options import Check, function_of, is_async, sampler_config, whole_number
+from xmcp.client.tools.external import ExternalTools
 from xmcp.option_names import refuse_unknown
 from xmcp.providers import LLMProvider
 
@@ -34,6 +35,10 @@ class ChatOptions(TypedDict, total=False):
     tools: ToolSubset | None
     """The tools to offer: their names as in `AIClient.tools`, or a function of a name that is true for them; the
     client's own (`__think__`, ...) count as tools. No other tool is offered or called; `[]`: none is."""
+    external_tools: Sequence[Mapping[str, Any]] | None
+    """Tools in the OpenAI format that the application runs itself, for this chat. The model is offered them too; a call
+    of one ends the chat with the stop reason `tool_calls`, after the turn's other calls were made
+    (`ChatResult.open_calls`). No middleware, `approve` or cache sees such a call."""
     max_turns: int | None
     """Maximum number of answers of the model in this chat."""
     metadata: Mapping[str, Any] | None
@@ -79,7 +84,10 @@ def settings_of(
     if (tools := options.get("tools")) is not None:
         wanted = wants(tools)
         changed["meta_tools"] = tuple(name for name in common.meta_tools if wanted(name))
-        _refuse_choice(changed.get("sampler", common.sampler).tool_choice, wanted)
+        external = ExternalTools.of(options.get("external_tools") or ()).names
+        _refuse_choice(
+            changed.get("sampler", common.sampler).tool_choice, lambda name: name in external or wanted(name)
+        )
     if (given := options.get("answer_type")) is not None:
         answer = changed["answer"] = answer_type(given)
         changed["sampler"] = replace(changed.get("sampler", common.sampler), response_format=answer.schema)
@@ -131,6 +139,10 @@ def _json_object(option: str, value: Any) -> None:
     as_json(dict(value), refuser(option))
 
 
+def _external_tools(_: str, value: Any) -> None:
+    ExternalTools.of(value)
+
+
 def _answer_type(_: str, value: Any) -> None:
     answer_type(value)
 
@@ -139,6 +151,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "sampler": sampler_config,
     "system": _text,
     "tools": _subset,
+    "external_tools": _external_tools,
     "max_turns": whole_number,
     "metadata": _json_object,
     "answer_type": _answer_type,

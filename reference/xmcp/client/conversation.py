@@ -53,6 +53,7 @@ class ConversationReply(ChatResult):
             usage=result["usage"],
             stop_reason=result["stop_reason"],
             value=result.value,
+            open_calls=result.open_calls,
         )
         self.result = result
         self.trace = trace
@@ -173,7 +174,18 @@ class Conversation:
         """The records of the latest chats, oldest first, the running one included."""
         return list(self._traces)
 
-    async def chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> ConversationReply:
+    def answer_calls(self, results: Mapping[str, str]) -> None:
+        """Put the results of the last reply's `open_calls`, texts by `call_id`, into the history; then `chat(None)`.
+
+        Raises:
+            ValueError: the history has no such call.
+            RuntimeError: a chat is running.
+        """
+        if self._running is not None:
+            raise RuntimeError("A chat of this conversation is running: its open calls are known when it has ended.")
+        self._history = messages.with_results(self._history, results)
+
+    async def chat(self, query: UserInput | None, **options: Unpack[ChatOptions]) -> ConversationReply:
         """Ask, and return the answer. The options are those of `AIClient.chat`, for this chat alone.
 
         Raises:
@@ -192,7 +204,7 @@ class Conversation:
             raise AssertionError("a chat ended without its last event")
         return ConversationReply(result, trace)
 
-    def stream_chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> EventStream:
+    def stream_chat(self, query: UserInput | None, **options: Unpack[ChatOptions]) -> EventStream:
         """Ask, and yield the events as they happen (`ChatChunk`). The chat begins with the first step of the iteration.
 
         `sse()` of the stream yields them for a web page instead. `aclose()` (or `contextlib.aclosing`) ends the chat
@@ -282,14 +294,14 @@ class Conversation:
     def _trace(self) -> Trace:
         return Trace(session_id=self.session_id, tenant_id=self.tenant_id)
 
-    def _stream(self, query: UserInput, options: ChatOptions, trace: Trace) -> EventStream:
+    def _stream(self, query: UserInput | None, options: ChatOptions, trace: Trace) -> EventStream:
         running, stream = _Running(), EventStream()
         running.consumer = weakref.ref(stream)
         stream.attach(self._events(query, options, trace, running))
         return stream
 
     async def _events(
-        self, query: UserInput, options: ChatOptions, trace: Trace, running: _Running
+        self, query: UserInput | None, options: ChatOptions, trace: Trace, running: _Running
     ) -> AsyncGenerator[ChatChunk, None]:
         await self._wait_for_its_turn()
         self._running = running

@@ -139,7 +139,7 @@ class SyncAIClient:
         return self._call(lambda ai: ai.servers)
 
     def estimate_tokens(
-        self, user_query: UserInput, history: Sequence[Message] = (), **options: Unpack[ChatOptions]
+        self, user_query: UserInput | None, history: Sequence[Message] = (), **options: Unpack[ChatOptions]
     ) -> int:
         """Return about how many input tokens a chat would begin with; see `AIClient.estimate_tokens`."""
         return self._call(lambda ai: ai.estimate_tokens(user_query, history, **options))
@@ -165,7 +165,7 @@ class SyncAIClient:
 
     def chat(
         self,
-        user_query: UserInput,
+        user_query: UserInput | None,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -179,7 +179,7 @@ class SyncAIClient:
 
     def stream_chat(
         self,
-        user_query: UserInput,
+        user_query: UserInput | None,
         history: Sequence[Message] | None = None,
         *,
         tenant_id: IdLike | None = None,
@@ -352,11 +352,15 @@ class SyncConversation:
         self._client = client
         self._conversation = conversation
 
-    def chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> ConversationReply:
+    def answer_calls(self, results: Mapping[str, str]) -> None:
+        """Put the results of the last reply's `open_calls` into the history; see `Conversation.answer_calls`."""
+        self._client._call(lambda _: self._conversation.answer_calls(results))
+
+    def chat(self, query: UserInput | None, **options: Unpack[ChatOptions]) -> ConversationReply:
         """Ask, and wait for the answer; see `Conversation.chat`."""
         return self._client._await(lambda _: self._conversation.chat(query, **options))
 
-    def stream_chat(self, query: UserInput, **options: Unpack[ChatOptions]) -> SyncEventStream:
+    def stream_chat(self, query: UserInput | None, **options: Unpack[ChatOptions]) -> SyncEventStream:
         """Ask, and yield the events as they happen. Leaving the loop cancels the chat; its history is kept."""
         return SyncEventStream(self._client, self._conversation.stream_chat(query, **options))
 

@@ -68,6 +68,10 @@ class RunSettings(Table):
     )
     keep_seconds: SecondsOrNone = Field(300.0, description="Seconds a chat can be read again after its end.")
     keep_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all chats together that are kept so.")
+    client_tool_seconds: SecondsOrNone = Field(
+        3_600.0, description="Seconds for which what ran before a call of a client's own tool is kept for its result."
+    )
+    client_tool_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all that is kept so.")
 
 
 class ChatSettings(Table):
@@ -76,6 +80,15 @@ class ChatSettings(Table):
     max_turns: int = Field(10, ge=1, le=1_000, description="Answers of the model in one chat.")
     tool_seconds: Seconds = Field(30.0, description="Seconds of one attempt at a tool call.")
     connect_seconds: Seconds = Field(30.0, description="Seconds for connecting to a tool server.")
+    approve: Sequence[str] = Field(
+        (), description='Tools that run only when a person says yes, by their names for the model: ["delete_*"].'
+    )
+    approve_changes: bool = Field(
+        False, description="Whether that holds for every tool that does not say that it changes nothing."
+    )
+    approval_seconds: Seconds = Field(
+        300.0, description="Seconds in which the answer must come; the chat's own time stands still."
+    )
 
 
 class OpenAISettings(Table):

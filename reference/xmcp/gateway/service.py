@@ -15,9 +15,9 @@ from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import NoObserver, RunObserver
+from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
-from xmcp.gateway.runs.run import RunLimits
 
 if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient
@@ -82,6 +82,7 @@ class Gateway:
             ),
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
+            Keeping(own.client_tool_seconds, own.client_tool_bytes),
             self.observer,
         )
         self.stopping = False
@@ -98,6 +99,14 @@ class Gateway:
     def offers(self, model: str) -> bool:
         """Return whether there is a model of this name."""
         return model.removesuffix(PLAIN) in self.models
+
+    def tools_for(self, request: ChatRequest) -> set[str]:
+        """Return the names of the tools of servers that the model is offered in a chat; none if it wants no such."""
+        if request.model.endswith(PLAIN):
+            return set()
+        wanted = request.options.get("tools")
+        names = {tool["function"]["name"] for tool in self.ai.tools}
+        return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:

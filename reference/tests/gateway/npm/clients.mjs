@@ -1,8 +1,19 @@
 // One chat by one client: node clients.mjs CLIENT URL. Writes what the client made of it, as one line of JSON.
 import { HttpAgent } from "@ag-ui/client";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { DefaultChatTransport, generateText, readUIMessageStream, streamText } from "ai";
+import {
+  AbstractChat,
+  DefaultChatTransport,
+  generateText,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  readUIMessageStream,
+  stepCountIs,
+  streamText,
+  tool,
+} from "ai";
 import OpenAI from "openai";
+import { z } from "zod";
 
 const [client, url] = process.argv.slice(2);
 const question = "go";
@@ -75,5 +86,117 @@ async function agUi() {
   return { messages: agent.messages, types, error };
 }
 
-const clients = { openai, aiSdkStream, aiSdkWhole, useChat, agUi };
+// The loops of tools: each client runs `ask_page` itself, and the tools of the gateway run inside.
+
+const answerOf = ({ question }) => `You asked: ${question}`;
+const askPage = { description: "Asks.", inputSchema: z.object({ question: z.string() }) };
+
+async function openaiTools() {
+  const api = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
+  const parameters = { type: "object", properties: { question: { type: "string" } } };
+  const runner = api.chat.completions.runTools({
+    model: "assistant",
+    stream: true,
+    messages: [{ role: "user", content: question }],
+    tools: [
+      {
+        type: "function",
+        function: { name: "ask_page", description: "Asks.", parameters, parse: JSON.parse, function: answerOf },
+      },
+    ],
+  });
+  return { text: await runner.finalContent() };
+}
+
+async function aiSdkTools() {
+  const tools = { ask_page: tool({ ...askPage, execute: answerOf }) };
+  const result = streamText({ ...compatible(), tools, stopWhen: stepCountIs(4), onError: () => {} });
+  const parts = [];
+  for await (const part of result.fullStream) parts.push(part);
+  return {
+    text: (await result.steps).at(-1).text,
+    results: parts.filter((part) => part.type === "tool-result").map((part) => part.toolName),
+    error: parts.find((part) => part.type === "error")?.error?.message ?? null,
+  };
+}
+
+// `useChat` without React: the same class, with a state that nobody draws.
+class Page extends AbstractChat {
+  constructor(options) {
+    const state = {
+      status: "ready",
+      error: undefined,
+      messages: [],
+      pushMessage: (message) => void (state.messages = [...state.messages, message]),
+      popMessage: () => void (state.messages = state.messages.slice(0, -1)),
+      replaceMessage: (place, message) => void (state.messages = state.messages.with(place, structuredClone(message))),
+      snapshot: (thing) => structuredClone(thing),
+    };
+    super({ ...options, state, generateId: () => "m1" });
+  }
+}
+
+async function settled(page, isOver) {
+  for (let turn = 0; turn < 500; turn += 1) {
+    if (page.status === "error") throw page.error;
+    if (page.status === "ready" && isOver(page.messages.at(-1))) return page.messages;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`the page does not come to an end: ${JSON.stringify(page.messages)}`);
+}
+
+const hasAnswered = (message) => message?.parts.at(-1)?.type === "text";
+
+async function useChatTools() {
+  const tools = { ask_page: { description: "Asks.", parameters: { type: "object" } } };
+  const page = new Page({
+    transport: new DefaultChatTransport({ api: `${url}/ui/ai-sdk`, body: { tools } }),
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+    onToolCall: ({ toolCall }) => {
+      void page.addToolOutput({ tool: "ask_page", toolCallId: toolCall.toolCallId, output: answerOf(toolCall.input) });
+    },
+  });
+  await page.sendMessage({ text: question });
+  return { messages: await settled(page, hasAnswered) };
+}
+
+async function useChatApproval(approved) {
+  const page = new Page({
+    transport: new DefaultChatTransport({ api: `${url}/ui/ai-sdk` }),
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  await page.sendMessage({ text: question });
+  const asked = page.messages.at(-1).parts.filter((part) => part.state === "approval-requested");
+  for (const part of asked) await page.addToolApprovalResponse({ id: part.approval.id, approved });
+  return { asked: asked.map((part) => part.toolName), messages: await settled(page, hasAnswered) };
+}
+
+async function agUiTools() {
+  const agent = new HttpAgent({ url: `${url}/ui/ag-ui`, threadId: "thread-1" });
+  const tools = [{ name: "ask_page", description: "Asks.", parameters: { type: "object" } }];
+  agent.addMessage({ id: "m1", role: "user", content: question });
+  await agent.runAgent({ tools });
+  const answered = new Set(agent.messages.filter((message) => message.role === "tool").map((one) => one.toolCallId));
+  const calls = agent.messages.flatMap((message) => message.toolCalls ?? []).filter((call) => !answered.has(call.id));
+  for (const call of calls) {
+    const content = answerOf(JSON.parse(call.function.arguments));
+    agent.addMessage({ id: `r-${call.id}`, role: "tool", toolCallId: call.id, content });
+  }
+  await agent.runAgent({ tools });
+  return { called: calls.map((call) => call.function.name), messages: agent.messages };
+}
+
+const clients = {
+  openai,
+  aiSdkStream,
+  aiSdkWhole,
+  useChat,
+  agUi,
+  openaiTools,
+  aiSdkTools,
+  useChatTools,
+  useChatApproves: () => useChatApproval(true),
+  useChatDenies: () => useChatApproval(false),
+  agUiTools,
+};
 console.log(JSON.stringify(await clients[client]()));

@@ -27,6 +27,7 @@ from xmcp.chat.events import (
     LLMRetry,
     LLMUsage,
     StopReason,
+    ToolRequested,
 )
 from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
@@ -97,7 +98,7 @@ class Chat:
         catalogue: Callable[[], Awaitable[Catalogue]],
         scope: ChatScope,
         history: Sequence[Message],
-        query: str | list[dict[str, Any]],
+        query: str | list[dict[str, Any]] | None,
     ) -> None:
         self._settings = settings
         self._pipeline = pipeline
@@ -177,6 +178,9 @@ class Chat:
                 if turn.timed_out:
                     yield self._done("timeout")
                     return
+                if turn.open_calls:
+                    yield self._done("tool_calls", open_calls=turn.open_calls)
+                    return
                 if self._settings.display == "exit" and turn.shows_all:
                     yield self._done("display")
                     return
@@ -247,8 +251,8 @@ class Chat:
 
     def _warnings(self, catalogue: Catalogue) -> Sequence[str]:
         provider = self._settings.models[0].provider
-        if catalogue.entries and not provider.supports_tools:
-            number = len(catalogue.entries)
+        number = len(catalogue.entries) + len(catalogue.external)
+        if number and not provider.supports_tools:
             offer = "the tool is not offered" if number == 1 else f"the {number} tools are not offered"
             unused = f"The model of provider {provider.name!r} takes no tools: {offer}."
             return (*catalogue.warnings, unused)
@@ -510,7 +514,7 @@ class Chat:
             self.messages.append(with_vendor_state(messages.assistant_message(text), vendor_state))
         return self._done(stop_reason, text)
 
-    def _done(self, stop_reason: StopReason, answer: str = "") -> Done:
+    def _done(self, stop_reason: StopReason, answer: str = "", open_calls: Sequence[ToolRequested] = ()) -> Done:
         result = ChatResult(
             answer=answer if answer.strip(XML_WHITE_SPACE) else None,
             display=self._display,
@@ -519,6 +523,7 @@ class Chat:
             usage=self._usage,
             stop_reason=stop_reason,
             value=self._value,
+            open_calls=open_calls,
         )
         self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
         return Done(turn=self._turn, result=result)

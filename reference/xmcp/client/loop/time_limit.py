@@ -36,6 +36,12 @@ class TimeLimit:
         self._until = until
         return self
 
+    def move(self, until: float) -> None:
+        """Let the wait that goes on last until another time."""
+        self._until = until
+        if self._waiting is not None and (self._timer is None or self._timer.when() > until):
+            self._arm()
+
     def close(self) -> None:
         """Remove the timer."""
         if self._timer is not None:

@@ -130,6 +130,10 @@ class ToolTurn:
         """In call order. Each is set as soon as its call has ended, which may be before its events are yielded."""
         self.displays: list[DisplayEnvelope] = []
         """The displays of the turn so far, in call order."""
+        self.open_calls: list[ToolRequested] = []
+        """The calls that the application is to make, in call order: the turn ends without their results."""
+        self._open: set[int] = set()
+        """Their places."""
         self.timed_out = False
         """Whether the chat's time limit passed before all calls had ended."""
 
@@ -179,7 +183,10 @@ class ToolTurn:
         for index, call in enumerate(self._calls):
             self._arguments.append(parsed := parse_arguments(call.arguments))
             arguments = None if isinstance(parsed, ErrorInfo) else copied_json(parsed)
-            yield ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments)
+            yield (requested := ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments))
+            if arguments is not None and index < self._max_calls and requested.tool_name in self._catalogue.external:
+                self.open_calls.append(requested)
+                self._open.add(index)
             read += len(call.arguments)
             if read > READ_IN_A_ROW:
                 await asyncio.sleep(0)
@@ -188,10 +195,11 @@ class ToolTurn:
         tasks = [
             asyncio.create_task(self._run_call(index), name=f"xmcp call {self._legal_names[call.name]}")
             for index, call in enumerate(self._calls[: self._max_calls])
+            if index not in self._open
         ]
         reported = events = 0
         try:
-            while len(self._yielded) < len(self._calls):
+            while len(self._yielded) + len(self._open) < len(self._calls):
                 await let_others_run(events := events + 1)
                 try:
                     event = await self._next()
@@ -207,6 +215,8 @@ class ToolTurn:
                     yield outcome_event
                 reported = await self._call_hooks(reported)
             if self.timed_out:
+                self.open_calls.clear()
+                self._open.clear()
                 await _cancel_and_wait(tasks)
                 for index, call in enumerate(self._calls):
                     if self.outcomes[index] is None:
@@ -303,6 +313,8 @@ class ToolTurn:
                 if isinstance(arguments, ErrorInfo):
                     return self._failed(call, arguments)
                 return self._local_outcome(call, Reading(meta_tools.answer(name, arguments)))
+            if name in self._catalogue.external and isinstance(arguments, ErrorInfo):
+                return self._failed(call, arguments)
             known = [*self._catalogue.entries, *self._meta_tools]
             return self._failed(call, client_made_errors.unknown_tool(call.name, known))
         handed_on = None
@@ -327,9 +339,12 @@ class ToolTurn:
 
         Return the index of the first outcome that is left.
         """
-        while reported in self._yielded and (outcome := self.outcomes[reported]) is not None:
+        while reported in self._open or reported in self._yielded:
+            outcome = self.outcomes[reported]
             reported += 1
             await let_others_run(reported)  # a slow first call keeps very many waiting
+            if outcome is None:
+                continue
             error = outcome.response.error
             for display in outcome.response.displays:
                 self.displays.append(display)

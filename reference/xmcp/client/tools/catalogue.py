@@ -196,6 +196,8 @@ class Catalogue:
     names: Names = field(default_factory=dict)
     """Every name that a catalogue of this client has assigned; catalogues share it."""
     parts: tuple[ServerPart, ...] = field(default=(), repr=False, compare=False)
+    external: frozenset[str] = frozenset()
+    """The names of the tools in `schemas` that the application runs itself (`external.ExternalTools`)."""
 
 
 Offer: TypeAlias = Callable[[Entry, Mapping[str, Entry]], Mapping[str, Any]]

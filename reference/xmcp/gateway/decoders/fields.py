@@ -11,9 +11,13 @@ from xmcp.chat.messages import Message
 from xmcp.chat.sampler_config import SamplerConfig
 from xmcp.chat.user_input import FilePart, ImagePart, TextPart, UserInput
 from xmcp.chat.user_input import check as check_input
+from xmcp.client.tools.external import ExternalTools
 
 MAX_MESSAGES: Final = 10_000
 """Maximum number of messages of a request."""
+
+MAX_REASON: Final = 1_000
+"""Maximum number of characters of a person's reason."""
 
 T = TypeVar("T")
 
@@ -88,11 +92,25 @@ def sampler(body: Mapping[str, Any], **others: Any) -> SamplerConfig | None:
         raise BadRequest(str(error), name) from error
 
 
-def conversation(listed: Sequence[Any]) -> tuple[UserInput, list[Message]]:
-    """Return what the person says, which is the last message, and the messages before it.
+def client_tools(listed: Sequence[Any], name: str) -> ExternalTools | None:
+    """Return the client's own tools, in the OpenAI format; `None` if there are none. `name` is the member for messages.
 
     Raises:
-        BadRequest: they are no messages in the OpenAI chat format, or the last one is not the person's.
+        BadRequest: they are no tools.
+    """
+    try:
+        return ExternalTools.of(listed) if listed else None
+    except (TypeError, ValueError) as error:
+        raise BadRequest(str(error).replace("external_tools", name), name) from error
+
+
+def conversation(listed: Sequence[Any]) -> tuple[UserInput | None, list[Message]]:
+    """Return what the person says, which is the last message, and the messages before it.
+
+    If the last message is the result of a tool of the client's own, the person says nothing, and all are before it.
+
+    Raises:
+        BadRequest: they are no messages in the OpenAI chat format, or the last one is neither.
     """
     if not listed:
         raise BadRequest("messages is empty: it must have at least the message of the user.", "messages")
@@ -100,12 +118,15 @@ def conversation(listed: Sequence[Any]) -> tuple[UserInput, list[Message]]:
         raise BadRequest(f"messages has more than {MAX_MESSAGES:,} messages.", "messages")
     for place, message in enumerate(listed):
         _check_message(message, f"messages[{place}]")
+    listed = [_with_text(message) if message["role"] == "tool" else message for message in listed]
     if wrong := messages.problem(listed):
         raise BadRequest(f"{wrong.replace('history[', 'messages[')}.", "messages")
     *history, last = listed
+    if last["role"] == "tool":
+        return None, listed
     if last["role"] != "user":
         raise BadRequest(
-            f"messages must end with a message of the role user, not {last['role']}.",
+            f"messages must end with a message of the role user or tool, not {last['role']}.",
             f"messages[{len(history)}].role",
         )
     return said(last["content"], f"messages[{len(history)}].content"), history
@@ -134,10 +155,27 @@ def _check_message(message: Any, place: str) -> None:
     if not isinstance(role, str) or role not in messages.ROLES:
         roles = ", ".join(sorted(messages.ROLES))
         raise BadRequest(f"{place}.role must be one of {roles}.", f"{place}.role")
+    if role == "assistant":
+        _check_calls(message.get("tool_calls"), f"{place}.tool_calls")
     if content is None and role == "assistant":
         return
     if not isinstance(content, str) and not (isinstance(content, list) and all(isinstance(p, dict) for p in content)):
         raise BadRequest(f"{place}.content must be a text or a list of parts.", f"{place}.content", "invalid_type")
+
+
+def _check_calls(calls: Any, place: str) -> None:
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
+        match call:
+            case {"id": str(), "function": {"name": str(), "arguments": str()}}:
+                pass
+            case _:
+                told = f"{place}[{number}] must have an id, and a function with name and arguments, which are texts."
+                raise BadRequest(told, f"{place}[{number}]", "invalid_type")
+
+
+def _with_text(message: Message) -> Message:
+    """Return the result of a tool with a text as its content: some vendors take no parts there."""
+    return {**message, "content": messages.text_of(message)}
 
 
 def _part(part: Mapping[str, Any], place: str) -> TextPart | ImagePart | FilePart:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from xmcp.client.chat_options import ChatOptions
-from xmcp.gateway.decoders.fields import BadRequest, conversation, member, sampler
+from xmcp.gateway.decoders.fields import MAX_REASON, BadRequest, client_tools, conversation, member, needed, sampler
+from xmcp.gateway.runs.questions import Answer
 from xmcp.gateway.runs.request import ChatRequest
 
 MEMBERS: Final = (
@@ -16,6 +17,7 @@ MEMBERS: Final = (
     "model",
     "system",
     "tools",
+    "client_tools",
     "max_turns",
     "session_id",
     "deadline_ms",
@@ -60,7 +62,11 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
     if turns is not None and turns < 1:
         raise BadRequest("max_turns must be above 0.", "max_turns")
     options = ChatOptions(
-        system=member(body, "system", str), tools=_names(body), max_turns=turns, sampler=sampler(body)
+        system=member(body, "system", str),
+        tools=_names(body),
+        external_tools=client_tools(member(body, "client_tools", list) or (), "client_tools"),
+        max_turns=turns,
+        sampler=sampler(body),
     )
     request = ChatRequest(
         surface="chat",
@@ -72,6 +78,18 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
         deadline=None if deadline is None else deadline / 1000,
     )
     return NativeChat(request, bool(member(body, "history", bool)))
+
+
+def decode_answer(body: Mapping[str, Any]) -> tuple[str, Answer]:
+    """Return the call that the body of `POST /runs/{id}/input` is about, and the answer.
+
+    Raises:
+        BadRequest: a member is missing or wrong.
+    """
+    reason = member(body, "reason", str) or ""
+    if len(reason) > MAX_REASON:
+        raise BadRequest(f"reason has more than {MAX_REASON} characters.", "reason")
+    return needed(body, "call_id", str), Answer(needed(body, "approve", bool), reason)
 
 
 def _names(body: Mapping[str, Any]) -> list[str] | None:

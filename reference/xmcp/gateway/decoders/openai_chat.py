@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from xmcp.client.chat_options import ChatOptions
-from xmcp.gateway.decoders.fields import BadRequest, conversation, member, needed, sampler
+from xmcp.client.tools.external import ExternalTools
+from xmcp.gateway.decoders.fields import BadRequest, client_tools, conversation, member, needed, sampler
 from xmcp.gateway.runs.request import ChatRequest
 
 
@@ -26,12 +27,8 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
     Raises:
         BadRequest: a member is wrong, or asks for what the gateway does not do.
     """
-    if member(body, "tools", list) or member(body, "functions", list):
-        raise BadRequest(
-            "tools cannot be passed: this gateway runs the tools of its own servers. Leave tools out.",
-            "tools",
-            "unsupported_parameter",
-        )
+    if member(body, "functions", list):
+        raise BadRequest("functions cannot be passed: use tools.", "functions", "unsupported_parameter")
     if (n := member(body, "n", int)) not in (None, 1):
         raise BadRequest(f"n must be 1, not {n}: a run gives one answer.", "n", "unsupported_value")
     if member(body, "logprobs", bool):
@@ -40,8 +37,11 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
     query, history = conversation(needed(body, "messages", list))
     metadata = member(body, "metadata", dict) or {}
     named = metadata.get("conversation_id")
-    options = ChatOptions(sampler=sampler(body, response_format=_schema(body)))
-    if body.get("tool_choice") == "none":
+    own = client_tools(member(body, "tools", list) or (), "tools")
+    choice = _choice(body.get("tool_choice"), own)
+    options = ChatOptions(sampler=sampler(body, response_format=_schema(body), tool_choice=choice), external_tools=own)
+    if choice is not None or body.get("tool_choice") == "none":
+        # A client that wants a call wants one of its own tools: those that run inside would be called again and again.
         options["tools"] = []
     stream_options = member(body, "stream_options", dict) or {}
     return CompletionRequest(
@@ -51,11 +51,28 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
             query=query,
             history=history,
             options=options,
+            one_call=member(body, "parallel_tool_calls", bool) is False,
             session_id=chat_id or (named if isinstance(named, str) else None),
         ),
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),
     )
+
+
+def _choice(wanted: Any, own: ExternalTools | None) -> str | None:
+    """Return the choice among the client's own tools; `None` leaves it to the model, and so does a client without."""
+    if own is None:
+        return None
+    match wanted:
+        case None | "auto":
+            return None
+        case "none" | "required":
+            return str(wanted)
+        case {"function": {"name": str(name)}} if name in own.names:
+            return name
+        case _:
+            told = "tool_choice must be none, auto, required, or name one of the tools that you pass."
+            raise BadRequest(told, "tool_choice")
 
 
 def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -41,6 +41,8 @@ class AGUIEncoder:
                     else:
                         yield from self._write(event, "text", one["text"])
                     yield from self._close()
+                for asked in data.get("approvals", ()):
+                    yield {"type": "CUSTOM", "name": "xmcp.approval.required", "value": asked}
                 for call in data["tools_used"]:
                     if call["status"] == "running":  # its result is yet to come, and needs a call
                         yield from _call(call["call_id"], call["tool"], "{}")
@@ -64,10 +66,12 @@ class AGUIEncoder:
                 yield {"type": "TOOL_CALL_RESULT", **result, "content": content, "role": "tool"}
             case "display":
                 yield _activity(f"{event.run_id}-display-{event.seq}", "xmcp.display", data["envelope"])
-            case "notice" | "usage" | "stream.reset":
+            case "notice" | "usage" | "stream.reset" | "approval.required" | "approval.answered":
                 name = f"xmcp.{event.type.removeprefix('stream.')}"
                 yield {"type": "CUSTOM", "name": name, "value": dict(data)}
             case "run.finished":
+                for call in data.get("tool_calls", ()):  # of one message, so that the client keeps them together
+                    yield from _call(call["call_id"], call["tool"], call["text"], f"{event.run_id}-calls")
                 yield {"type": "RUN_FINISHED", **self._ids, "result": {"stopReason": data["stop_reason"]}}
             case "run.error" | "run.cancelled" | "run.interrupted":
                 yield {"type": "RUN_ERROR", "message": data["message"], "code": data["code"]}
@@ -102,9 +106,10 @@ class AGUIEncoder:
             yield {"type": "REASONING_END", "messageId": name}
 
 
-def _call(call_id: str, tool: str, arguments: str) -> Iterator[dict[str, Any]]:
+def _call(call_id: str, tool: str, arguments: str, message_id: str | None = None) -> Iterator[dict[str, Any]]:
     call = {"toolCallId": call_id}
-    yield {"type": "TOOL_CALL_START", **call, "toolCallName": tool}
+    within = {} if message_id is None else {"parentMessageId": message_id}
+    yield {"type": "TOOL_CALL_START", **call, "toolCallName": tool, **within}
     yield {"type": "TOOL_CALL_ARGS", **call, "delta": arguments}
     yield {"type": "TOOL_CALL_END", **call}
 

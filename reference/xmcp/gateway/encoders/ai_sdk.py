@@ -15,19 +15,30 @@ _FINISH: Final[Mapping[str, str]] = {
     "timeout": "length",
     "length": "length",
     "content_filter": "content-filter",
+    "tool_calls": "tool-calls",
 }
+
+PAUSE: Final = data_line({"type": "finish", "finishReason": "tool-calls"}) + DONE
+"""The end of a stream whose run waits for a person: the page sends the answer in a request of its own."""
 
 _ON_SERVER: Final = {"providerExecuted": True, "dynamic": True}
 """Tools ran already, so that the browser does not look for them, and it need not know their schemas."""
 
 
 class UIMessageEncoder:
-    """Encodes one run as one message of the assistant: text, reasoning, calls of tools, displays."""
+    """Encodes one run as one message of the assistant: text, reasoning, calls of tools, displays.
 
-    def __init__(self) -> None:
+    Args:
+        message_id: The id of the message, if the run continues one; `None`: it is that of the run.
+    """
+
+    def __init__(self, message_id: str | None = None) -> None:
+        self._message_id = message_id
         self._open: tuple[Literal["text", "reasoning"], str] | None = None
         """The part that is being written."""
         self._parts = 0
+        self._asked: dict[str, bool] = {}
+        """The calls that the page was asked for, and whether they are refused: it has those as parts already."""
 
     def encode(self, event: RunEvent) -> bytes:
         """Return the chunks for an event, each as a server-sent event."""
@@ -39,9 +50,9 @@ class UIMessageEncoder:
             yield from self._close()
         match event.type:
             case "run.started":
-                yield _start(event)
+                yield self._start(event)
             case "snapshot":
-                yield _start(event)
+                yield self._start(event)
                 yield {"type": "start-step"}
                 for place, one in enumerate(data["segments"]):
                     if "display" in one:
@@ -50,6 +61,8 @@ class UIMessageEncoder:
                     else:
                         yield from self._write("text", one["text"])
                     yield from self._close()
+                for asked in data.get("approvals", ()):
+                    yield from self._ask(event.run_id, asked)
                 for call in data["tools_used"]:
                     if call["status"] == "running":  # its result is yet to come, and needs a call
                         begun = {"toolCallId": call["call_id"], "toolName": call["tool"], "input": {}}
@@ -62,6 +75,16 @@ class UIMessageEncoder:
                 yield from self._write("text", data["text"])
             case "reasoning.delta":
                 yield from self._write("reasoning", data["text"])
+            case "approval.required":
+                yield from self._ask(event.run_id, data)
+            case "approval.answered":
+                self._asked[data["call_id"]] = not data["approved"]
+                if not data["approved"]:
+                    yield {"type": "tool-output-denied", "toolCallId": data["call_id"]}
+            case "tool.started" if data["call_id"] in self._asked:
+                pass
+            case "tool.finished" if self._asked.get(data["call_id"]):
+                pass
             case "tool.started":
                 given = data["text"] if data["arguments"] is None else data["arguments"]
                 asked = {"toolCallId": data["call_id"], "toolName": data["tool"], "input": given}
@@ -82,6 +105,9 @@ class UIMessageEncoder:
             case "stream.reset":
                 yield {"type": "data-xmcp-reset", "data": data, "transient": True}
             case "run.finished":
+                for call in data.get("tool_calls", ()):
+                    asked = {"toolCallId": call["call_id"], "toolName": call["tool"], "input": call["arguments"]}
+                    yield {"type": "tool-input-available", **asked}
                 reason = _FINISH.get(data["stop_reason"], "stop")
                 told = {"usage": data["usage"], "stopReason": data["stop_reason"]}
                 yield {"type": "finish", "finishReason": reason, "messageMetadata": told}
@@ -91,6 +117,22 @@ class UIMessageEncoder:
                 yield {"type": "error", "errorText": data["message"]}
             case _:
                 pass
+
+    def _start(self, event: RunEvent) -> dict[str, Any]:
+        about = {"runId": event.run_id, "model": event.data["model"]}
+        return {"type": "start", "messageId": self._message_id or event.run_id, "messageMetadata": about}
+
+    def _ask(self, run_id: str, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        self._asked[call["call_id"]] = False
+        about = {"toolCallId": call["call_id"]}
+        yield {
+            "type": "tool-input-available",
+            **about,
+            "toolName": call["tool"],
+            "input": call["arguments"],
+            **_ON_SERVER,
+        }
+        yield {"type": "tool-approval-request", "approvalId": f"{run_id}:{call['call_id']}", **about}
 
     def _write(self, kind: Literal["text", "reasoning"], text: str) -> Iterator[dict[str, Any]]:
         if not text:
@@ -107,8 +149,3 @@ class UIMessageEncoder:
             kind, name = self._open
             self._open = None
             yield {"type": f"{kind}-end", "id": name}
-
-
-def _start(event: RunEvent) -> dict[str, Any]:
-    about = {"runId": event.run_id, "model": event.data["model"]}
-    return {"type": "start", "messageId": event.run_id, "messageMetadata": about}

@@ -31,6 +31,7 @@ def whole(run_id: str, model: str, state: RunState, latency_ms: float | None, hi
         "tools_used": state.tools_used,
         "usage": state.usage,
         "stop_reason": state.stop_reason,
+        "tool_calls": state.tool_calls,
         "latency_ms": latency_ms,
         **dict(shown),
     }

@@ -1,9 +1,9 @@
 """OpenAI's chat completions: chunks of a stream, and a completion in one piece.
 
 What official and other clients demand of it: one id in all chunks; the role first; exactly one last chunk, with a
-`finish_reason` or an `error`; `usage` only if it was asked for; no `tool_calls` for tools that run inside, because
-clients would run them again; no named events, which break three of seven clients; what is not text only in the root
-of chunks without choices.
+`finish_reason` or an `error`; `usage` only if it was asked for; `tool_calls` for tools of the client's own and for none
+that run inside, because clients would run them again; no named events, which break three of seven clients; what is not
+text only in the root of chunks without choices.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _FINISH: Final[Mapping[str, str]] = {
     "timeout": "length",
     "length": "length",
     "content_filter": "content_filter",
+    "tool_calls": "tool_calls",
 }
 """By stop reason; all others are `stop`."""
 
@@ -31,7 +32,7 @@ _BEGINS_AGAIN: Final = "\n\n*(The answer broke off. It begins again.)*\n\n"
 
 _EXTENSION_EVENTS: Final = frozenset(
     {"step.started", "step.finished", "tool.started", "tool.progress", "tool.finished", "display", "notice", "usage"}
-    | {"stream.reset"}
+    | {"stream.reset", "approval.required", "approval.answered"}
 )
 """What the profile `xmcp` says beside the text."""
 
@@ -82,6 +83,8 @@ class ChunkEncoder:
             case "display" if self._profile != "xmcp":
                 yield self._delta({"content": self._separated(0, _markdown(data["envelope"]))})
             case "run.finished":
+                for place, call in enumerate(data.get("tool_calls", ())):
+                    yield self._delta({"tool_calls": [{"index": place, **_call(call)}]})
                 yield self._delta({}, _FINISH.get(data["stop_reason"], "stop"))
                 if self._usage:
                     yield {**self._head, "choices": [], "usage": usage_of(data["usage"])}
@@ -120,6 +123,15 @@ class ChunkEncoder:
     def _delta(self, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
         return {**self._head, "choices": [choice], **self._no_usage_yet}
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call that is left to the client."""
+    return {
+        "id": call["call_id"],
+        "type": "function",
+        "function": {"name": call["tool"], "arguments": call["text"]},
+    }
 
 
 def usage_of(usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,6 +177,8 @@ def whole(run_id: str, state: RunState, profile: Profile) -> dict[str, Any]:
     """Return the completion of a finished run in one piece."""
     content = _content(state.segments, profile)
     message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None, "annotations": []}
+    if state.tool_calls:
+        message |= {"content": content or None, "tool_calls": [_call(call) for call in state.tool_calls]}
     finish = _FINISH.get(state.stop_reason or "", "stop")
     completion: dict[str, Any] = {
         "id": completion_id(run_id),

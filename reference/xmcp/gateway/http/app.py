@@ -36,6 +36,7 @@ def application(gateway: Gateway) -> Starlette:
             Route("/runs/{run_id}", routes.run_state, methods=["GET"]),
             Route("/runs/{run_id}/events", routes.run_events, methods=["GET"]),
             Route("/runs/{run_id}/cancel", routes.cancel, methods=["POST"]),
+            Route("/runs/{run_id}/input", routes.give_input, methods=["POST"]),
             Route("/tools", routes.tools, methods=["GET"]),
             Route("/tools/refresh", routes.refresh_tools, methods=["POST"]),
             Route("/health", routes.health, methods=["GET"]),

@@ -16,6 +16,7 @@ from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.event_stream import EventStream, until_gone
 from xmcp.gateway.http.refusals import Refused
 from xmcp.gateway.runs.admission import Overloaded
+from xmcp.gateway.runs.questions import Answer
 from xmcp.gateway.runs.registry import Draining, KeyReused
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import BadIdempotencyKey, mark_of
@@ -132,8 +133,10 @@ class Following:
             raise Refused(499, "The client has left.", "client_gone")
         self._refuse_if_failed()
 
-    async def stream(self, encoder: Encoder, headers: Mapping[str, str] | None = None) -> EventStream:
-        """Return the response that streams the answer.
+    async def stream(
+        self, encoder: Encoder, headers: Mapping[str, str] | None = None, pause: bytes = b""
+    ) -> EventStream:
+        """Return the response that streams the answer; `pause` as for `EventStream`.
 
         Raises:
             Refused: the run has failed already, with nothing to show.
@@ -141,9 +144,9 @@ class Following:
         await self.run.begun(HEADERS_WITHIN)
         if self.run.ended and not self.run.state.tools and not self.run.state.text:
             self._reader_closed_if_failed()
-        return self.events(encoder, headers)
+        return self.events(encoder, headers, pause)
 
-    def events(self, encoder: Encoder, headers: Mapping[str, str] | None = None) -> EventStream:
+    def events(self, encoder: Encoder, headers: Mapping[str, str] | None = None, pause: bytes = b"") -> EventStream:
         """Return the response that streams the run, however it ended."""
         listen = gateway_of(self._request).config.listen
         return EventStream(
@@ -151,10 +154,15 @@ class Following:
             self._reader,
             encoder,
             headers={**self.headers, **(headers or {})},
+            pause=pause,
             ping=listen.ping_seconds,
             send_timeout=listen.send_seconds,
             abort=self._request.app.state.abort,
         )
+
+    def leave(self) -> None:
+        """Follow no longer."""
+        self._reader.close()
 
     def _reader_closed_if_failed(self) -> None:
         try:
@@ -169,6 +177,29 @@ class Following:
             # A tool may have changed something, and another run would call it again.
             again = {"x-should-retry": "false"} if self.run.state.tools else {}
             raise Refused.failure(error, {**self.headers, **again})
+
+
+def run_of(request: Request, run_id: str) -> Run:
+    """Return a run of the caller's tenant.
+
+    Raises:
+        Refused: there is none with this id.
+    """
+    run = gateway_of(request).runs.get(run_id, caller_of(request))
+    if run is None:
+        raise Refused(404, "There is no such run, or it is not kept any more.", "run_not_found")
+    return run
+
+
+def give_answer(run: Run, call_id: str, answer: Answer, by: str) -> None:
+    """Answer a question of a run; `by` is the name of the caller's key. To give the same answer again changes nothing.
+
+    Raises:
+        Refused: the run does not ask about this call, or has another answer.
+    """
+    if not run.questions.answer(call_id, answer, by):
+        told = "The run does not ask about this call: it never did, or has an answer, or the time for it is over."
+        raise Refused(409, told, "not_asked", "call_id")
 
 
 def refuse_crowd(run: Run) -> None:
@@ -192,3 +223,8 @@ def _refuse_what_is_not_offered(gateway: Gateway, chat: ChatRequest) -> None:
         if unknown := next((name for name in tools if name not in offered), None):
             told = f"There is no tool {unknown[:128]!r}. GET /tools lists them."
             raise Refused(400, told, "unknown_tool", "tools")
+    own = {tool["function"]["name"] for tool in chat.options.get("external_tools") or ()}
+    if own and (twice := sorted(own & gateway.tools_for(chat))):
+        member = "client_tools" if chat.surface == "chat" else "tools"
+        told = f"{member} has {twice[0]!r}, and so has this gateway: GET /tools lists its tools. Use another name."
+        raise Refused(400, told, "tool_name_clash", member)

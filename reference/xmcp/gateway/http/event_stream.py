@@ -33,6 +33,8 @@ class EventStream:
         reader: A reader of it, which the response closes.
         encoder: Encodes its events.
         headers: Further headers.
+        pause: What is sent last when the run waits for a person, in a format whose clients answer by another request;
+            else the stream waits with the run.
         ping: Seconds without an event after which a comment is sent.
         send_timeout: Seconds after which a client that takes nothing is dropped.
         abort: Cuts the connection of a client that is dropped.
@@ -45,6 +47,7 @@ class EventStream:
         encoder: Encoder,
         *,
         headers: Mapping[str, str],
+        pause: bytes,
         ping: float,
         send_timeout: float,
         abort: Abort,
@@ -53,6 +56,7 @@ class EventStream:
         self._reader = reader
         self._encoder = encoder
         self._headers = {**HEADERS, **headers}
+        self._pause = pause
         self._ping = ping
         self._send_timeout = send_timeout
         self._abort = abort
@@ -84,13 +88,16 @@ class EventStream:
                 break
             size = sum(event.size for event in events)
             body = await in_worker_if_large(size, self._encoded, events) if events else PING
-            if not body:
-                continue
-            try:
-                with patience.at(loop.time() + self._send_timeout):
-                    await send({"type": "http.response.body", "body": body, "more_body": True})
-            except TimeoutError:
-                reader.drop()
+            if body:
+                try:
+                    with patience.at(loop.time() + self._send_timeout):
+                        await send({"type": "http.response.body", "body": body, "more_body": True})
+                except TimeoutError:
+                    reader.drop()
+                    return
+            if self._pause and self._run.state.waits_for_person:
+                await send({"type": "http.response.body", "body": self._pause, "more_body": False})
+                return
         if self._run.ended and not reader.dropped:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

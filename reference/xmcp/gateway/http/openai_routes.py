@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -19,8 +20,8 @@ async def completions(request: Request) -> ASGIApp:
     """`POST /v1/chat/completions`."""
     asked = await Asked.by(request)
     wanted = await asked.decoded(decoding.decode, request.headers.get("x-openwebui-chat-id"))
-    following = await asked.begin(wanted.request)
     profile = caller_of(request).profile
+    following = await asked.begin(replace(wanted.request, can_be_asked=wanted.stream and profile == "xmcp"))
     if wanted.stream:
         return await following.stream(encoding.ChunkEncoder(usage=wanted.usage, profile=profile))
     await following.to_the_end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -15,7 +16,7 @@ from xmcp.chat.messages import message_to_json
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import native as decoding
 from xmcp.gateway.encoders import native as encoding
-from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of, refuse_crowd
+from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of, give_answer, refuse_crowd, run_of
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.events import place_of
 from xmcp.gateway.runs.run import Run
@@ -25,8 +26,9 @@ async def chat(request: Request) -> ASGIApp:
     """`POST /chat`: the answer in one piece, or its events if the caller accepts `text/event-stream`."""
     asked = await Asked.by(request)
     wanted = await asked.decoded(decoding.decode, gateway_of(request).default_model)
-    following = await asked.begin(wanted.request)
-    if "text/event-stream" in request.headers.get("accept", ""):
+    streamed = "text/event-stream" in request.headers.get("accept", "")
+    following = await asked.begin(replace(wanted.request, can_be_asked=streamed))
+    if streamed:
         return await following.stream(encoding.NativeEncoder())
     await following.to_the_end()
     run = following.run
@@ -66,6 +68,15 @@ async def cancel(request: Request) -> Response:
     run = _run_of(request)
     run.cancel("caller")
     await run.over()
+    return _state_of(run)
+
+
+async def give_input(request: Request) -> Response:
+    """`POST /runs/{id}/input`: answer the question whether a call may be made. Any caller of the tenant can."""
+    run = _run_of(request)
+    asked = await Asked.by(request)
+    call_id, answer = await asked.decoded(decoding.decode_answer)
+    give_answer(run, call_id, answer, caller_of(request).key_name)
     return _state_of(run)
 
 
@@ -117,10 +128,7 @@ async def ready(request: Request) -> Response:
 
 
 def _run_of(request: Request) -> Run:
-    run = gateway_of(request).runs.get(request.path_params["run_id"], caller_of(request))
-    if run is None:
-        raise Refused(404, "There is no such run, or it is not kept any more.", "run_not_found")
-    return run
+    return run_of(request, request.path_params["run_id"])
 
 
 def _state_of(run: Run) -> Response:

@@ -18,6 +18,8 @@ EventType: TypeAlias = Literal[
     "tool.progress",
     "tool.finished",
     "display",
+    "approval.required",
+    "approval.answered",
     "notice",
     "usage",
     "stream.reset",

@@ -22,7 +22,7 @@ class RunRecord:
         attempt: Counted from 1; a run that is executed again has a further one.
         created: When it began, in seconds since 1970.
         state: What it has come to so far.
-        history: The whole conversation, once the run has ended.
+        history: The whole conversation, once the run has ended; calls of the client's own tools have no answer in it.
         latency_ms: Milliseconds from the start to the end; `None` before.
     """
 

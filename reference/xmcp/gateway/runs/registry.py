@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping, KeptRuns
 from xmcp.gateway.runs.observer import RunObserver
+from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark, joins, same_digest
-from xmcp.gateway.runs.run import Run, RunLimits
+from xmcp.gateway.runs.rounds import Rounds
+from xmcp.gateway.runs.run import Run
 
 
 class Draining(Exception):
@@ -33,11 +36,13 @@ class Runs:
         limits: RunLimits,
         admission: AdmissionLimits,
         keeping: Keeping,
+        rounds: Keeping,
         observer: RunObserver,
     ) -> None:
         self._open_chat = open_chat
         self._limits = limits
         self._kept = KeptRuns(keeping)
+        self._rounds = Rounds(rounds)
         self._observer = observer
         self.places = Admission(admission)
         self.draining = False
@@ -74,6 +79,7 @@ class Runs:
                 self.places.give_back(caller.tenant)
 
     def _begun(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> Run:
+        request = replace(request, history=self._rounds.completed(request.history, caller.tenant, time.monotonic()))
         run = Run(request, caller, partial(self._open_chat, request), self._limits, self._observer, self._ended_run)
         self._runs[run.id], self._marks[run.id] = run, mark
         self._by_digest[mark.digest] = run
@@ -120,6 +126,7 @@ class Runs:
 
     def _ended_run(self, run: Run) -> None:
         self.places.give_back(run.caller.tenant)
+        self._rounds.keep(run, time.monotonic())
         self._kept.add(run.id, run.caller.tenant, run.size, time.monotonic())
         self._forget_old()
         self._note_running()

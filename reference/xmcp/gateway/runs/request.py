@@ -37,19 +37,23 @@ class ChatRequest:
     Attributes:
         surface: The format of the request.
         model: The model as the gateway offers it, such as `assistant` or `assistant:plain`.
-        query: What the person says.
+        query: What the person says; `None` if the history ends with the results of the client's own tools.
         history: The messages before it, in the OpenAI chat format.
         options: Further keywords of `AIClient.stream_chat`.
         session_id: The caller's id of the conversation.
         deadline: Seconds that the run may take at most; `None`: as the gateway is configured.
         size: Bytes of the body in which it came.
+        can_be_asked: Whether the client can answer a question while the run goes on.
+        one_call: Whether the client takes no more than one call of its tools at a time.
     """
 
     surface: Surface
     model: str
-    query: UserInput
+    query: UserInput | None
     history: Sequence[Message] = ()
     options: ChatOptions = field(default_factory=lambda: ChatOptions())
     session_id: str | None = None
     deadline: float | None = None
     size: int = 0
+    can_be_asked: bool = False
+    one_call: bool = False

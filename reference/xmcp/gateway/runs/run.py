@@ -7,7 +7,8 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.chat import client_made_errors
@@ -16,14 +17,17 @@ from xmcp.chat.events import ChatChunk
 from xmcp.chat.json_values import encode_json
 from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 from xmcp.client.chat_stream import ChatStream
-from xmcp.client.loop.time_limit import TimeLimit
+from xmcp.client.hooks.middleware import ToolState
 from xmcp.gateway.runs.events import LAST, EventType, RunEvent
 from xmcp.gateway.runs.joined_text import JoinedText
 from xmcp.gateway.runs.observer import RunObserver
+from xmcp.gateway.runs.patience import Patience, RunLimits
+from xmcp.gateway.runs.questions import Answer, Questions
 from xmcp.gateway.runs.reader import Reader
 from xmcp.gateway.runs.record import RunRecord
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.ring import EventRing
+from xmcp.gateway.runs.rounds import with_open_calls
 from xmcp.gateway.runs.translation import Draft, Translation, error_data, large_values
 from xmcp.wire import ErrorInfo
 
@@ -39,23 +43,12 @@ EndedBy: TypeAlias = Literal["caller", "reader", "drain"]
 _log: Final = logging.getLogger("xmcp.gateway")
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """Time limits of a run, in seconds.
+_current: Final[ContextVar[Run | None]] = ContextVar("xmcp_gateway_run", default=None)
 
-    Attributes:
-        deadline: Of the whole run.
-        first_event: Until the model has begun to answer, or to call a tool.
-        idle: Between two events.
-        grace: For which a run without a reader goes on.
-        join: Over which pieces of text are joined into one event; 0 joins none.
-    """
 
-    deadline: float
-    first_event: float
-    idle: float
-    grace: float
-    join: float = 0.0
+def current_run() -> Run | None:
+    """Return the run whose chat runs in this context, as far as hooks of the client are concerned."""
+    return _current.get()
 
 
 class Run(RunRecord):
@@ -90,6 +83,8 @@ class Run(RunRecord):
         self._begun = asyncio.Event()
         self._over = asyncio.Event()
         self._ended_by: EndedBy | None = None
+        self.questions = Questions(self._offer, self._questions_changed)
+        self._patience: Patience | None = None
         self._unread = 0
         self._published_bytes = 0
         self._started_at = time.perf_counter()
@@ -147,8 +142,29 @@ class Run(RunRecord):
         """Take note that a reader has left; for the reader."""
         self._readers.discard(reader)
         # A reader that was dropped may come back for the rest, and the caller did not leave.
-        if not self._readers and not self.ended and not reader.dropped:
+        if not reader.dropped:
+            self._end_if_left_alone()
+
+    def _end_if_left_alone(self) -> None:
+        """Give the run up after the grace if nobody reads it. One that waits for a person, or whose person has spoken,
+        goes on: the answer is a wish that the call is made, and need not come from the one who read the question."""
+        if not (self._readers or self.ended or self.questions.are_open or self.questions.were_answered):
             self._left_alone = self._loop.call_later(self._limits.grace, self.cancel, "reader")
+
+    async def ask(self, call: ToolState, reason: str) -> Answer:
+        """Ask a person whether a call may be made, and wait for the answer."""
+        return await self.questions.ask(call, reason)
+
+    def _questions_changed(self) -> None:
+        if self._patience is None:
+            return
+        if self.questions.are_open:
+            self._patience.stop()
+            if self._left_alone is not None:
+                self._left_alone.cancel()
+        else:
+            self._patience.go_on()
+            self._end_if_left_alone()
 
     def events_after(self, seq: int) -> Sequence[RunEvent]:
         """Return the events after a place; `stream.gap` and `snapshot` if some are not kept any more."""
@@ -171,8 +187,9 @@ class Run(RunRecord):
         self._loop.call_later(CLEANUP_SECONDS, self._end, *_cancelled(by))
 
     async def _run(self) -> None:
-        translation = Translation()
+        translation = Translation(self.id, one_call=self.request.one_call)
         last: Draft = ("run.error", error_data(client_made_errors.chat_crashed("Exception")))
+        _current.set(self)  # of this task, and of those that the chat makes for its calls
         try:
             about = {"run_id": self.id, "model": self.request.model, "created": int(self.created)}
             self._publish("run.started", about, encode_json(about))
@@ -193,13 +210,12 @@ class Run(RunRecord):
     async def _follow(self, translation: Translation) -> Draft:
         """Run the chat to its end and return the last event; it is published when all else is."""
         last: Draft | None = None
-        deadline = self._loop.time() + min(self.request.deadline or self._limits.deadline, self._limits.deadline)
-        until = min(deadline, self._loop.time() + self._limits.first_event)
-        stream, limit = self._open_chat(self.caller), TimeLimit()
+        stream = self._open_chat(self.caller)
+        patience = self._patience = Patience(self._limits, self.request.deadline)
         try:
             async with aclosing(stream) as chunks:
                 while True:
-                    with limit.at(until):
+                    with patience.listening():
                         chunk = await anext(chunks, None)
                     if chunk is None:
                         break
@@ -211,14 +227,14 @@ class Run(RunRecord):
                             self._offer(kind, data, json)
                             if self._unread > YIELD_BYTES:
                                 await self._give_readers_a_turn()
-                    until = min(deadline, self._loop.time() + self._limits.idle)
+                    patience.heard()
         except TimeoutError:
-            if self._loop.time() < until:
+            if not patience.is_over:
                 raise
-            last = "run.error", _too_late(self._loop.time() >= deadline, begun=self._begun.is_set())
+            last = "run.error", _too_late(patience.is_whole, begun=self._begun.is_set())
         finally:
-            limit.close()
-            self.history = stream.history
+            patience.close()
+            self.history = with_open_calls(stream.history, translation.open_ids)
             for usage in stream.unreported():
                 for event in _written(translation, usage):
                     self._offer(*event)
@@ -229,16 +245,19 @@ class Run(RunRecord):
         await asyncio.sleep(0)
         await asyncio.sleep(0)
 
-    def _offer(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> None:
-        if self._joined is None or not self._joined.takes(kind, data):
-            self._publish(kind, data, json)
+    def _offer(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> int:
+        """Publish an event, or keep text for a moment, and return the place of the last event."""
+        if self._joined is not None and self._joined.takes(kind, data):
+            return self._ring.newest
+        return self._publish(kind, data, json)
 
     def _publish_joined(self, kind: EventType, data: Mapping[str, Any]) -> None:
         self._publish(kind, data, encode_json(data))
 
-    def _publish(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> None:
+    def _publish(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> int:
+        """Publish an event, unless the run has ended, and return its place."""
         if self.ended:
-            return
+            return self._ring.newest
         event = RunEvent(self.id, self.attempt, self._ring.newest + 1, kind, data, json)
         self._unread += event.size
         self._published_bytes += event.size
@@ -251,6 +270,7 @@ class Run(RunRecord):
         self._tell("event", self, event)
         for reader in [*self._readers]:
             reader.published(event)
+        return event.seq
 
     def _end(self, kind: EventType, data: Mapping[str, Any]) -> None:
         """Publish the last event, if there was none yet."""

@@ -22,8 +22,12 @@ class RunState:
         answer: The final text, once the run is finished; `None` if it has none.
         tools: What was called, by call id: `call_id`, `tool`, `server`, `status` (`running`, `ok`, `error`), `ms`,
             `cached`.
+        approvals: The calls for which a person is asked at the moment, by call id: `call_id`, `tool`, `server`,
+            `arguments`, `reason`.
         usage: Of the whole run, once it is finished.
         stop_reason: As in a chat's result, once the run is finished.
+        tool_calls: The calls that are left to the client, if `stop_reason` is `tool_calls`: `call_id`, `tool`,
+            `arguments`, and `text`, which is the arguments as the model wrote them.
         error: Why it ended without a result: an object with at least `code`, `message` and `retryable`.
         seq: The place of the last event in it.
         model: The model that was asked for.
@@ -33,8 +37,10 @@ class RunState:
     status: Status = "running"
     answer: str | None = None
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
+    approvals: dict[str, dict[str, Any]] = field(default_factory=dict)
     usage: dict[str, Any] | None = None
     stop_reason: str | None = None
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
     seq: int = 0
     model: str = ""
@@ -62,6 +68,11 @@ class RunState:
         """What was called, in the order in which the calls began."""
         return list(self.tools.values())
 
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether nothing goes on but the waiting for an answer."""
+        return bool(self.approvals) and all(call["status"] != "running" for call in self.tools.values())
+
     def apply(self, event: RunEvent) -> None:
         """Add the next event."""
         self.seq = event.seq
@@ -82,11 +93,17 @@ class RunState:
                 outcome = {name: data[name] for name in ("status", "ms", "cached") if name in data}
                 code = {"code": data["error"]["code"]} if "error" in data else {}
                 self.tools[data["call_id"]] = {**self.tools.get(data["call_id"], {}), **outcome, **code}
+            case "approval.required":
+                asked = ("call_id", "tool", "server", "arguments", "reason")
+                self.approvals[data["call_id"]] = {name: data[name] for name in asked if name in data}
+            case "approval.answered":
+                self.approvals.pop(data["call_id"], None)
             case "display":
                 self._shown.append((data["step"], data["envelope"]))
             case "run.finished":
                 self.status, self.answer = "finished", data["answer"]
                 self.usage, self.stop_reason = data["usage"], data["stop_reason"]
+                self.tool_calls = data.get("tool_calls", [])
             case "run.error" | "run.cancelled" | "run.interrupted":
                 name: Any = event.type.removeprefix("run.")
                 self.status, self.error = name, dict(data)
@@ -110,7 +127,9 @@ class RunState:
             "segments": [{"text": one} if isinstance(one, str) else {"display": one} for one in self.segments],
             "answer": self.answer,
             "tools_used": self.tools_used,
+            "approvals": list(self.approvals.values()),
             "usage": self.usage,
             "stop_reason": self.stop_reason,
+            "tool_calls": self.tool_calls,
             "error": self.error,
         }

@@ -26,6 +26,7 @@ from xmcp.chat.events import (
 )
 from xmcp.chat.json_values import as_json, object_as_json
 from xmcp.gateway.runs.events import EventType
+from xmcp.gateway.runs.rounds import open_call_id
 from xmcp.wire import ErrorInfo
 
 Draft: TypeAlias = tuple[EventType, dict[str, Any]]
@@ -36,9 +37,18 @@ PREVIEW_CHARACTERS: Final = 2_000
 
 
 class Translation:
-    """Translates one chat. A step is one answer of the model with the calls of tools that it asks for."""
+    """Translates one chat. A step is one answer of the model with the calls of tools that it asks for.
 
-    def __init__(self) -> None:
+    Args:
+        run_id: The run.
+        one_call: Whether the client gets one call of its own tools at most; the others are left without a result.
+    """
+
+    def __init__(self, run_id: str, *, one_call: bool = False) -> None:
+        self._run_id = run_id
+        self._one_call = one_call
+        self.open_ids: dict[str, str] = {}
+        """The ids of the calls that the client gets, by those that the model gave them."""
         self._step = 0
         self._wrote = False
         self._asked: dict[str, dict[str, Any]] = {}
@@ -122,7 +132,19 @@ class Translation:
             yield "text.delta", {"step": max(self._step, 1), "text": answer}
         yield from self._end_step()
         usage = object_as_json(result["usage"])
-        yield "run.finished", {"stop_reason": result["stop_reason"], "answer": answer, "usage": usage}
+        calls = result.open_calls[: 1 if self._one_call else None]
+        self.open_ids = {call.call_id: open_call_id(self._run_id, place) for place, call in enumerate(calls)}
+        left = {"tool_calls": [self._left_to_client(call) for call in calls]} if calls else {}
+        yield "run.finished", {"stop_reason": result["stop_reason"], "answer": answer, "usage": usage, **left}
+
+    def _left_to_client(self, call: ToolRequested) -> dict[str, Any]:
+        told = call.to_json()
+        return {
+            "call_id": self.open_ids[call.call_id],
+            "tool": told["tool_name"],
+            "arguments": told["arguments"],
+            "text": told["text"].strip() or "{}",
+        }
 
 
 def large_values(chunk: ChatChunk) -> list[Any]:
@@ -132,6 +154,8 @@ def large_values(chunk: ChatChunk) -> list[Any]:
             return [envelope.to_dict()]
         case ToolRequested(arguments=arguments):
             return [arguments]
+        case Done(result=result):
+            return [call.arguments for call in result.open_calls]
         case _:
             return []
 
