@@ -14,6 +14,10 @@ import click
 
 from xmcp.cli.chat.model_choice import DEMO, VENDORS, NoModel, model_of, vendor_named
 from xmcp.client import AIClient, ServerTarget
+from xmcp.gateway.access.access import Access
+from xmcp.gateway.access.issued_keys import PEPPER_VARIABLE
+from xmcp.gateway.access.opening import NoKeyDatabase, key_database, pepper_of
+from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.config import AuditSettings, GatewayConfig, OfferedModel
 from xmcp.gateway.keys import Keys, MissingVariable
@@ -59,9 +63,13 @@ def gateway_of(
     by_command_line = servers or ((SAMPLE,) if models[0].provider == DEMO and not config.servers else ())
     targets = _named(by_command_line) if by_command_line else _configured(config, environment)
     try:
-        keys = Keys(config.keys, config.openai.events, environment)
-    except MissingVariable as error:
+        keys = Keys(config.keys, config.openai.events, environment, config.tenants)
+        database = None if config.access.database is None else key_database(config.access.database, environment)
+    except (MissingVariable, NoKeyDatabase) as error:
         raise CannotServe(str(error)) from error
+    # A chat can take a second more than its deadline, to end what it began.
+    lifetime = config.runs.deadline_seconds + 60
+    access = Access(keys, config.openai.events, database, reservation=lifetime)
     audit = _audit_log(config.audit, _secrets(config, environment, targets))
     client = AIClient(
         targets,
@@ -70,9 +78,12 @@ def gateway_of(
         max_turns=config.chat.max_turns,
         tool_timeout=config.chat.tool_seconds,
         connect_timeout=config.chat.connect_seconds,
-        middleware=_hooks_of(audit, config.audit),
+        middleware=[
+            QuotaHook(access.ledger, config.access.reserve_output_tokens),
+            *_hooks_of(audit, config.audit),
+        ],
     )
-    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])
+    return Gateway(client, offered_models, config, access, audit, owned=[audit, *providers])
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:
@@ -99,7 +110,7 @@ def _secrets(
     config: GatewayConfig, environment: Mapping[str, str], targets: Mapping[str, Any] | Sequence[Any]
 ) -> list[str]:
     """Return what no record may have (XMCP-REC-021): keys of vendors and callers, and what servers are given."""
-    variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values())}
+    variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values()), PEPPER_VARIABLE}
     variables |= {key.env for key in config.keys if key.env is not None}
     found = [environment.get(name, "") for name in variables]
     for target in targets.values() if isinstance(targets, Mapping) else targets:
@@ -148,11 +159,12 @@ def _problems(config: GatewayConfig, environment: Mapping[str, str]) -> Iterator
     for check in (
         lambda: _configured(config, environment),
         lambda: Keys(config.keys, config.openai.events, environment),
+        lambda: pepper_of(environment) if config.access.database is not None else None,
         lambda: refuse_unsafe(config),
     ):
         try:
             check()
-        except (CannotServe, MissingVariable, UnsafeListening) as error:
+        except (CannotServe, MissingVariable, NoKeyDatabase, UnsafeListening) as error:
             yield str(error)
 
 

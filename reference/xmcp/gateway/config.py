@@ -9,11 +9,13 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from xmcp.gateway.grants import DEFAULT_SCOPES, Limits, Scope
 from xmcp.gateway.runs.request import Profile
 
 MEBIBYTE: Final = 1024 * 1024
 _MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+NAME_RULE: Final = "must have 1 to 128 letters, digits and . _ @ -"
 _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -114,7 +116,31 @@ class OfferedModel(Table):
         return value
 
 
-class Key(Table):
+class AccessSettings(Table):
+    """Keys beyond those of this file, and what is reserved of quotas."""
+
+    database: str | None = Field(
+        None,
+        min_length=1,
+        description="Has keys and quotas: as in [audit], or the same; left out: only the keys here.",
+    )
+    reserve_output_tokens: int = Field(
+        1_000, ge=0, le=10_000_000, description="Tokens reserved of a quota for an answer whose request has no limit."
+    )
+
+
+class Tenant(Limits):
+    """What all keys of a tenant in this file may use together."""
+
+    name: str = Field(description="The tenant.")
+
+    @field_validator("name")
+    @classmethod
+    def _is_name(cls, value: str) -> str:
+        return _as_name(value)
+
+
+class Key(Limits):
     """Who may call. The key itself is not in the file: its SHA-256 is, or the variable that has it."""
 
     name: str = Field(description="Whose key it is; stands in logs.")
@@ -122,13 +148,21 @@ class Key(Table):
     hash: str | None = Field(None, description="sha256: and 64 hexadecimal digits, as `xmcp gateway key` prints it.")
     env: str | None = Field(None, description="Variable of the environment that has the key, in place of hash.")
     events: Profile | None = Field(None, description="As in [openai], for this key.")
+    scopes: Sequence[Scope] = Field(
+        DEFAULT_SCOPES, min_length=1, max_length=3, description='What it opens: "chat", "read", "admin".'
+    )
+    models: Sequence[str] | None = Field(None, description="The models that it can name; left out: all.")
+    tools: Sequence[str] | None = Field(None, description="The tools that its chats can have; left out: all.")
+
+    @field_validator("scopes", "models", "tools", mode="before")
+    @classmethod
+    def _is_list(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
 
     @field_validator("name", "tenant")
     @classmethod
     def _is_name(cls, value: str) -> str:
-        if not _NAME.fullmatch(value):
-            raise ValueError("must have 1 to 128 letters, digits and . _ @ -")
-        return value
+        return _as_name(value)
 
     @field_validator("hash")
     @classmethod
@@ -152,11 +186,15 @@ class GatewayConfig(Table):
     chat: ChatSettings = Field(ChatSettings(), description="What all chats have in common.")
     openai: OpenAISettings = Field(OpenAISettings(), description="What /v1/chat/completions says beside the text.")
     audit: AuditSettings = Field(AuditSettings(), description="What is remembered of chats: `xmcp audit` reads it.")
+    access: AccessSettings = Field(
+        AccessSettings(), description="Keys beyond those of this file, and what is reserved of quotas."
+    )
     models: Sequence[OfferedModel] = Field((), description="The models; the first is the default.")
     servers: Mapping[str, Mapping[str, Any]] = Field({}, description="The tool servers, by the names of their tools.")
+    tenants: Sequence[Tenant] = Field((), description="What all keys of a tenant may use together.")
     keys: Sequence[Key] = Field((), description="Who may call; none: everybody on this machine.")
 
-    @field_validator("models", "keys", mode="before")
+    @field_validator("models", "tenants", "keys", mode="before")
     @classmethod
     def _is_list(cls, value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
@@ -167,11 +205,11 @@ class GatewayConfig(Table):
         _refuse_twice([model.id for model in models], "id")
         return models
 
-    @field_validator("keys")
+    @field_validator("tenants", "keys")
     @classmethod
-    def _have_own_names(cls, keys: Sequence[Key]) -> Sequence[Key]:
-        _refuse_twice([key.name for key in keys], "name")
-        return keys
+    def _have_own_names(cls, named: Sequence[Tenant | Key]) -> Sequence[Tenant | Key]:
+        _refuse_twice([one.name for one in named], "name")
+        return named
 
 
 def is_loopback(host: str) -> bool:
@@ -182,6 +220,22 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def limits_of(settings: Limits) -> Limits:
+    """Return only the limits of a table that has other members, too."""
+    return Limits(**{name: getattr(settings, name) for name in Limits.model_fields})
+
+
+def _as_name(value: str) -> str:
+    if not is_name(value):
+        raise ValueError(NAME_RULE)
+    return value
+
+
+def is_name(value: str) -> bool:
+    """Return whether a text can be the name of a key or a tenant."""
+    return _NAME.fullmatch(value) is not None
 
 
 def _refuse_twice(names: Sequence[str], member: str) -> None:

@@ -1,4 +1,4 @@
-"""What a request to a model may use, before it is made, and what it did use, afterwards. Whoever has quotas counts so."""
+"""What a request to a model may use, before it is made, and what it used, afterwards. Whoever has quotas counts so."""
 
 from __future__ import annotations
 
