@@ -156,7 +156,7 @@ async def test_a_key_that_expires_while_it_is_cached_is_refused_at_once(tmp_path
             return False
 
         async with asyncio.timeout(20):
-            while not await is_refused():
+            while not await is_refused():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert lookups.queries == 1
 
@@ -213,7 +213,17 @@ async def test_the_cache_has_an_end_even_for_keys_with_the_right_tag(tmp_path, m
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", " ", "x" * 10_000, "xmcp_", "xmcp_\x00", "xmcp_é", "xmcp_" + "０" * 16, "'; DROP TABLE api_keys; --", "\ud800"],
+    [
+        "",
+        " ",
+        "x" * 10_000,
+        "xmcp_",
+        "xmcp_\x00",
+        "xmcp_é",
+        "xmcp_" + "０" * 16,
+        "'; DROP TABLE api_keys; --",
+        "\ud800",
+    ],
 )
 async def test_what_is_no_key_is_refused_without_a_question(tmp_path, wrong: str) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
@@ -240,7 +250,7 @@ async def test_no_part_of_a_key_is_in_the_database_beyond_its_id(tmp_path) -> No
     async with Lookups(stored) as lookups:
         caller = await lookups.keys.caller(key)
     assert key not in repr(caller)
-    written = b"".join(path.read_bytes() for path in tmp_path.glob("keys.db*"))  # noqa: ASYNC240
+    written = b"".join(path.read_bytes() for path in tmp_path.glob("keys.db*"))
     secret = key.split("_", 2)[2]
     assert not any(secret[place : place + 12].encode() in written for place in range(len(secret) - 12))
     assert key.split("_")[1].encode() in written
@@ -298,7 +308,7 @@ async def test_while_the_database_is_down_known_keys_go_on_and_unknown_ones_get_
             return (await http.post("/chat", json=HI, headers=bearer(key))).status_code == 200
 
         async with asyncio.timeout(30):
-            while not (await answered(known) and await answered(unknown)):
+            while not (await answered(known) and await answered(unknown)):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
 
 

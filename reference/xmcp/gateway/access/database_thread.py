@@ -144,9 +144,7 @@ class DatabaseThread:
 
     def _is_failure(self, error: Exception) -> bool:
         """Return whether the database failed, and not the work, nor one statement of it."""
-        psycopg = sys.modules.get("psycopg")
-        kinds = (sqlite3.Error, OSError, *(() if psycopg is None else (psycopg.Error,)))
-        return isinstance(error, kinds) and not self._driver.refuses(error)
+        return is_failure_of_database(error) and not self._driver.refuses(error)
 
     def _in_transaction(self, work: Callable[[Execute], Any]) -> Any:
         if not self._connected:
@@ -156,6 +154,13 @@ class DatabaseThread:
             answer = work(execute)
         self._down_until = 0.0
         return answer
+
+
+def is_failure_of_database(error: Exception) -> bool:
+    """Return whether the driver of a database has raised an exception."""
+    psycopg = sys.modules.get("psycopg")
+    kinds = (sqlite3.Error, OSError, *(() if psycopg is None else (psycopg.Error,)))
+    return isinstance(error, kinds)
 
 
 def _give(future: asyncio.Future[Any], answer: Any, error: Exception | None) -> None:
