@@ -29,6 +29,7 @@ from xmcp.gateway.access.quota_check import Account, Used, Windows, exceeded
 from xmcp.gateway.access.rates import MINUTE, Rate, Rates
 from xmcp.gateway.audit.drivers import driver_for
 from xmcp.gateway.grants import Limits
+from xmcp.gateway.ids import now_ms
 from xmcp.providers import Completion, Usage
 
 HI = {"input": "hi"}
@@ -299,6 +300,30 @@ async def test_while_the_database_is_down_a_process_uses_what_it_knew_to_be_left
             await ledger.reserve(whose, Amount(101))
         assert caught.value.used == 900
         await ledger.reserve(stranger, Amount(1))
+
+
+async def test_what_another_process_is_about_to_reserve_is_waited_for(postgres_url: str) -> None:
+    stored = key_database(postgres_url)
+    whose = account(tokens_per_day=1_000)
+    other = driver_for(stored.address)
+    other.connect()
+
+    def waits() -> bool:
+        asked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        ((number,),) = in_database(stored, lambda run: run(asked, []))
+        return bool(number)
+
+    async with ledger_of(stored) as ledger:
+        with other.transaction() as run:
+            ledger_rows.lock(run, whose.name)
+            row = ledger_rows.row_of("elsewhere", whose.name, Amount(600))
+            ledger_rows.reserve(run, row, Windows.at(now_ms()).hour, now_ms() + 60_000)
+            asking = asyncio.create_task(ledger.reserve([whose], Amount(600)))
+            await until(waits)
+        with pytest.raises(QuotaExceeded) as caught:
+            await asking
+    other.close()
+    assert caught.value.used == 600
 
 
 TENANTS, CHATS, LIMIT = 20, 200, 3_000

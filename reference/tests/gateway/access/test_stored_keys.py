@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from typing import Any
 
 import pytest
 from support.clock import Clock
@@ -256,6 +257,16 @@ async def test_no_part_of_a_key_is_in_the_database_beyond_its_id(tmp_path) -> No
     assert key.split("_")[1].encode() in written
 
 
+async def test_the_tag_alone_does_not_open_the_door_of_another_key(tmp_path) -> None:
+    stored = key_database(str(tmp_path / "keys.db"))
+    add_tenant(stored, "acme")
+    key_id = add_key(stored, "acme").split("_")[1]
+    async with Lookups(stored) as lookups:
+        forged = PEPPER._tagged(key_id, secrets.token_urlsafe(32))
+        assert PEPPER.issued(forged) is not None
+        assert await refused(lookups, forged) == "There is no such key."
+
+
 async def test_a_key_with_another_pepper_does_not_open(tmp_path) -> None:
     from xmcp.gateway.access.issued_keys import Pepper
 
@@ -320,10 +331,18 @@ async def test_a_database_that_is_stuck_costs_a_bounded_time_and_then_none(postg
         await lookups.keys.caller(keys[0])
         postgres_server.freeze()
         try:
+            put, jobs = lookups.thread._jobs.put_nowait, []
+
+            def counted(job: Any) -> None:
+                jobs.append(job)
+                put(job)
+
+            lookups.thread._jobs.put_nowait = counted  # type: ignore[method-assign]
             async with asyncio.timeout(30):
-                for _ in range(50):  # the first waits, the others do not
+                for _ in range(50):
                     with pytest.raises(DatabaseDown):
                         await lookups.keys.caller(keys[1])
+            assert len(jobs) <= 2  # the others did not wait behind them
         finally:
             postgres_server.resume()
         async with asyncio.timeout(30):
