@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -13,6 +12,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 import click
 
 from xmcp.cli.chat.model_choice import DEMO, VENDORS, NoModel, model_of, vendor_named
+from xmcp.cli.gateway_servers import BadServers, TenantHeaders, configured_servers
 from xmcp.client import AIClient, ServerTarget
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.issued_keys import PEPPER_VARIABLE
@@ -137,6 +137,8 @@ def _secrets_of_url(url: str) -> list[str]:
 
 
 def _texts_of(headers: object) -> list[str]:
+    if isinstance(headers, TenantHeaders):
+        return headers.values
     return list(headers.values()) if isinstance(headers, Mapping) else []
 
 
@@ -208,9 +210,7 @@ def _named(words: Sequence[str]) -> list[ServerTarget]:
 
 
 def _configured(config: GatewayConfig, environment: Mapping[str, str]) -> Mapping[str, Any]:
-    from xmcp.cli.chat.server_files import BadServerFile, servers_in
-
     try:
-        return servers_in(json.dumps({"servers": dict(config.servers)}), environment).servers
-    except BadServerFile as error:
-        raise CannotServe(str(error).removeprefix(": ")) from error
+        return configured_servers(config.servers, environment)
+    except BadServers as error:
+        raise CannotServe(str(error)) from error

@@ -16,6 +16,7 @@ MEBIBYTE: Final = 1024 * 1024
 _MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 NAME_RULE: Final = "must have 1 to 128 letters, digits and . _ @ -"
+_ORIGIN: Final = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
 _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -33,6 +34,9 @@ class Listening(Table):
     """Where the gateway listens, and what it takes of a request."""
 
     host: str = Field("127.0.0.1", description="Address to listen on. Another than loopback needs [[keys]].")
+    allow_origins: Sequence[str] = Field(
+        (), max_length=100, description='Origins of web pages that may call, such as "https://app.example"; none.'
+    )
     port: int = Field(8080, ge=0, le=65_535, description="Port; 0 takes a free one.")
     max_body_bytes: int = Field(
         16 * MEBIBYTE, ge=1_024, le=256 * MEBIBYTE, description="Bytes of the largest body of a request."
@@ -46,6 +50,18 @@ class Listening(Table):
     drain_seconds: SecondsOrNone = Field(
         30.0, description="Seconds in which runs may finish after SIGTERM; the rest ends as interrupted."
     )
+
+    @field_validator("allow_origins", mode="before")
+    @classmethod
+    def _is_list(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("allow_origins")
+    @classmethod
+    def _are_origins(cls, origins: Sequence[str]) -> Sequence[str]:
+        if not all(_ORIGIN.fullmatch(origin) for origin in origins):
+            raise ValueError('must have origins as browsers send them: "https://host" or "https://host:port", no path')
+        return origins
 
 
 class RunSettings(Table):

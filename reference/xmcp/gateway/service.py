@@ -104,6 +104,11 @@ class Gateway:
         name = model.removesuffix(PLAIN)
         return name in self.models and is_within(name, caller.grant.models)
 
+    @property
+    def tools_depend_on_tenant(self) -> bool:
+        """Whether a server has credentials of tenants, and so perhaps tools that are known only in their chats."""
+        return any("tenants" in server for server in self.config.servers.values())
+
     def tools_for(self, caller: Caller) -> list[dict[str, Any]]:
         """Return the functions that the model of a caller can be offered."""
         listed = [tool["function"] for tool in self.ai.tools]
@@ -136,8 +141,8 @@ class Gateway:
         allowed = caller.grant.tools
         if allowed is not None:
             wanted = options.get("tools")
-            chosen = wanted if isinstance(wanted, Collection) else allowed
-            options = {**options, "tools": [name for name in chosen if name in allowed]}
+            chosen = allowed.intersection(wanted) if isinstance(wanted, Collection) else allowed
+            options = {**options, "tools": chosen.__contains__}
         if request.model.endswith(PLAIN):
             options = {**options, "tools": []}
         if (model := self.models[request.model.removesuffix(PLAIN)].model) is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from xmcp.gateway.http import admin_routes, openai_routes, routes, ui_routes
@@ -33,7 +34,7 @@ def application(gateway: Gateway) -> Starlette:
 
     app = Starlette(
         routes=[*map(guarded, _routes())],
-        middleware=[Middleware(Doorkeeper, access=gateway.access)],
+        middleware=[*_open_to(gateway.config.listen.allow_origins), Middleware(Doorkeeper, access=gateway.access)],
         exception_handlers={Refused: refused, HTTPException: no_such_route, Exception: crashed},
         lifespan=lifespan,
     )
@@ -42,6 +43,21 @@ def application(gateway: Gateway) -> Starlette:
     app.state.started = time.time()
     app.state.abort = _no_abort
     return app
+
+
+def _open_to(origins: Sequence[str]) -> list[Middleware]:
+    """Return what lets web pages of these origins call. It is before the doorkeeper: a browser asks without a key."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["xmcp-run-id", "xmcp-replayed", "retry-after", "retry-after-ms"],
+        )
+    ]
 
 
 def _routes() -> list[Route]:

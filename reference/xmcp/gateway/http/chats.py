@@ -187,7 +187,7 @@ def _refuse_what_is_not_offered(gateway: Gateway, caller: Caller, chat: ChatRequ
         raise Refused(404, told, "model_not_found", "model")
     if chat.session_id is not None and len(chat.session_id) > MAX_SESSION_ID:
         raise Refused(400, f"The id of the conversation has more than {MAX_SESSION_ID} characters.", "invalid_value")
-    if isinstance(tools := chat.options.get("tools"), list):
+    if isinstance(tools := chat.options.get("tools"), list) and not gateway.tools_depend_on_tenant:
         offered = {tool["name"] for tool in gateway.tools_for(caller)}
         if unknown := next((name for name in tools if name not in offered), None):
             told = f"There is no tool {unknown[:128]!r}. GET /tools lists them."
