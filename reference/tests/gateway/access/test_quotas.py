@@ -276,6 +276,21 @@ async def test_a_request_that_says_how_much_it_takes_reserves_no_more() -> None:
         assert small.status_code == 200
 
 
+async def test_money_is_reserved_before_the_price_of_a_model_is_known() -> None:
+    config = {"keys": [{"name": "b", "tenant": "t", "env": "FRONT_END_KEY", "usd_per_month": 0.02}]}
+    model = ScriptedModel([never], then="hello")
+    async with served(model, config) as up, up.http(headers=bearer("xmcp_front")) as http:
+        running = asyncio.create_task(http.post("/chat", json=HI))
+        await model.asked.wait()
+        refused = await http.post("/chat", json={"input": "2"})
+        assert refused.status_code == 429
+        assert "of $0.0200 in this month" in refused.json()["error"]["message"]
+        up.gateway.runs.running[0].cancel("caller")
+        await running
+        await up.gateway.access.ledger.flush()
+        assert (await http.post("/chat", json={"input": "3"})).status_code == 200  # the model costs nothing
+
+
 async def test_while_the_database_is_down_a_process_uses_what_it_knew_to_be_left(
     postgres_server: PostgresServer,
 ) -> None:
