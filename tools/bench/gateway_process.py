@@ -19,6 +19,7 @@ from typing import Any
 
 from xmcp import AIClient
 from xmcp.chat.completions import Completion
+from xmcp.gateway.access.access import Access
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.service import Gateway, Offered
@@ -69,7 +70,7 @@ async def serve(config: dict[str, Any]) -> None:
     """Serve until the end of standard input."""
     settings = config_of(config, "bench.toml")
     gateway = Gateway(
-        AIClient([], llm_provider=PacedModel()), [Offered("paced")], settings, Keys([], "none", os.environ)
+        AIClient([], llm_provider=PacedModel()), [Offered("paced")], settings, Access(Keys([], "none", os.environ))
     )
     listener = listen("127.0.0.1", 0)
     server = GatewayServer(gateway, lambda: print(listener.getsockname()[1], flush=True))

@@ -26,7 +26,7 @@ from xmcp.chat.events import (
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget, server_results
 from xmcp.client.calls.progress import AttemptProgress
-from xmcp.client.hooks import quota_accounts, quotas
+from xmcp.client.hooks import metering, quota_accounts
 from xmcp.client.loop import usage
 from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn
@@ -320,23 +320,23 @@ def loses_the_history_of_a_failed_chat(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-074")
 def asks_in_spite_of_the_quota(patch: pytest.MonkeyPatch) -> None:
     """Asks the model although the answers that the vendor counted have used up the tenant's quota."""
-    used = quotas.TenantQuotas._used
+    used = metering.Meter.used
 
     def careless(own: Any, state: Any, reservation: Any) -> Any:
         return quota_accounts.NOTHING if state.completion is not None else used(own, state, reservation)
 
-    patch.setattr(quotas.TenantQuotas, "_used", careless)
+    patch.setattr(metering.Meter, "used", careless)
 
 
 @breaks("XMCP-CLI-115")
 def counts_nothing_of_a_cancelled_answer(patch: pytest.MonkeyPatch) -> None:
     """Counts a request that ended without an answer as if it had not been made."""
-    used = quotas.TenantQuotas._used
+    used = metering.Meter.used
 
     def careless(own: Any, state: Any, reservation: Any) -> Any:
         return quota_accounts.NOTHING if state.completion is None else used(own, state, reservation)
 
-    patch.setattr(quotas.TenantQuotas, "_used", careless)
+    patch.setattr(metering.Meter, "used", careless)
 
 
 @breaks("XMCP-REC-011")

@@ -352,7 +352,7 @@ class TestWindows:
             await quotas.after_tool(state)
             largest = max(largest, len(quotas._accounts))
         assert largest <= 1_002
-        assert len(quotas._prices) == quota_accounts.KNOWN_PRICES
+        assert len(quotas._meter._prices) == quota_accounts.KNOWN_PRICES
         clock.now += 10
         for _ in range(1_000):
             await spend(quotas, llm(), used(1, 1))

@@ -12,6 +12,8 @@ import httpx2
 import orjson
 
 from xmcp import XMCP, AIClient, DisplayEnvelope
+from xmcp.gateway.access.access import Access, KeyDatabase
+from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
@@ -91,15 +93,25 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    model: Any, config: Mapping[str, Any] | None = None, *, observer: RunObserver | None = None, **options: Any
+    model: Any,
+    config: Mapping[str, Any] | None = None,
+    *,
+    observer: RunObserver | None = None,
+    database: KeyDatabase | None = None,
+    middleware: Sequence[Any] = (),
+    more_models: Sequence[Offered] = (),
+    **options: Any,
 ) -> AsyncIterator[Served]:
     """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say."""
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
+    events = settings.openai.events
+    keys = Keys(settings.keys, events, {"FRONT_END_KEY": "xmcp_front"}, settings.tenants)
+    access = Access(keys, events, database)
+    hooks = [QuotaHook(access.ledger, settings.access.reserve_output_tokens), *middleware]
     asking = {"approve": approver(settings.chat), "approval_timeout": settings.chat.approval_seconds}
-    ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **asking, **options})
-    keys = Keys(settings.keys, settings.openai.events, {"FRONT_END_KEY": "xmcp_front"})
-    gateway = Gateway(ai, [Offered("assistant")], settings, keys, observer)
+    ai = AIClient([shop.mcp], llm_provider=model, middleware=hooks, **{"breaker_threshold": None, **asking, **options})
+    gateway = Gateway(ai, [Offered("assistant"), *more_models], settings, access, observer)
     up = asyncio.Event()
     server = GatewayServer(gateway, up.set, log_level="critical")
     listener = listen("127.0.0.1", 0)

@@ -48,7 +48,7 @@ class PostgresServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(subprocess.CalledProcessError):
+        with suppress(subprocess.CalledProcessError, FileNotFoundError):  # the test may have stopped it
             self.resume()
             self.stop()
         shutil.rmtree(self._home, ignore_errors=True)

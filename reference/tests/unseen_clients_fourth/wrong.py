@@ -16,7 +16,7 @@ from xmcp.client.calls import approval, content_blocks, context_budget, pipeline
 from xmcp.client.calls.active_call import AnyStage
 from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.pipeline import Outcome, Pipeline
-from xmcp.client.hooks import quotas
+from xmcp.client.hooks import metering
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import LLMState, ToolState
 from xmcp.client.hooks.quota_accounts import NOTHING, Amount
@@ -171,14 +171,14 @@ def out_of_time_costs_nothing() -> None:
     """Count nothing against the quota for an answer that the time limit of the chat ended (XMCP-CLI-115); one that was
     cancelled or broke off counts.
     """
-    right = quotas.TenantQuotas._used
+    right = metering.Meter.used
 
-    def used(self: quotas.TenantQuotas, state: LLMState, reservation: Any) -> Amount:
+    def used(self: metering.Meter, state: LLMState, reservation: Any) -> Amount:
         if state.completion is None and isinstance(state.error, TimeoutError):
             return NOTHING
         return right(self, state, reservation)
 
-    quotas.TenantQuotas._used = used
+    metering.Meter.used = used
 
 
 def counts_calls_of_servers_only() -> None:

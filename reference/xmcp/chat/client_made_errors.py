@@ -10,6 +10,7 @@ internals or the text of an exception (XMCP-CLI-014).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -375,9 +376,10 @@ def unreadable_document(kind: str, line: int, column: int) -> ErrorInfo:
 # ---- Chats that end without a result, for their records ----
 
 
-def chat_quota_used_up(text: str) -> ErrorInfo:
-    """Return the error for a chat that a quota ended."""
-    return _error("chat_quota_used_up", text=text)
+def chat_quota_used_up(text: str, reset: float | None = None) -> ErrorInfo:
+    """Return the error for a chat that a quota ended; `reset` is the number of seconds until there is room again."""
+    wait = None if reset is None else math.ceil(reset * 1000)
+    return _error("chat_quota_used_up", text=text, retry_after_ms=wait)
 
 
 def chat_crashed(kind: str) -> ErrorInfo:

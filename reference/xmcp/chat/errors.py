@@ -252,7 +252,7 @@ def error_of_chat(failure: BaseException | None) -> ErrorInfo:
         case ProviderError():
             return failure.to_error_info()
         case QuotaExceeded():
-            return client_made_errors.chat_quota_used_up(str(failure))
+            return client_made_errors.chat_quota_used_up(str(failure), failure.reset)
         case Exception():
             return client_made_errors.chat_crashed(type(failure).__name__)
         case _:

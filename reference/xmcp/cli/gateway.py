@@ -15,10 +15,11 @@ from typing import Any, Final
 import click
 
 from xmcp.cli.chat.model_choice import NAMES
+from xmcp.cli.gateway_keys import keys
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
 
 _DEFAULT_FILE: Final = "gateway.toml"
-_COMMANDS: Final = ("serve", "check", "init", "key")
+_COMMANDS: Final = ("serve", "check", "init", "key", "keys")
 
 
 class _Gateway(click.Group):
@@ -173,6 +174,9 @@ def key(name: str, tenant: str) -> None:
         raise click.UsageError("NAME and --tenant must have 1 to 128 letters, digits and . _ @ -") from None
     click.echo(f"The key, which nothing else keeps:\n\n{made}\n\nFor the configuration:\n")
     click.echo(f'[[keys]]\nname = "{line.name}"\ntenant = "{line.tenant}"\nhash = "{line.hash}"')
+
+
+gateway.add_command(keys)
 
 
 def _with_options(config: Any, table: str, **options: Any) -> Any:

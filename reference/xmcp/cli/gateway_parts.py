@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -13,7 +12,12 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 import click
 
 from xmcp.cli.chat.model_choice import DEMO, VENDORS, NoModel, model_of, vendor_named
+from xmcp.cli.gateway_servers import BadServers, TenantHeaders, configured_servers
 from xmcp.client import AIClient, ServerTarget
+from xmcp.gateway.access.access import Access
+from xmcp.gateway.access.issued_keys import PEPPER_VARIABLE
+from xmcp.gateway.access.opening import NoKeyDatabase, key_database, pepper_of
+from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.config import AuditSettings, GatewayConfig, OfferedModel
@@ -60,9 +64,13 @@ def gateway_of(
     by_command_line = servers or ((SAMPLE,) if models[0].provider == DEMO and not config.servers else ())
     targets = _named(by_command_line) if by_command_line else _configured(config, environment)
     try:
-        keys = Keys(config.keys, config.openai.events, environment)
-    except MissingVariable as error:
+        keys = Keys(config.keys, config.openai.events, environment, config.tenants)
+        database = None if config.access.database is None else key_database(config.access.database, environment)
+    except (MissingVariable, NoKeyDatabase) as error:
         raise CannotServe(str(error)) from error
+    # A chat can take a second more than its deadline, to end what it began.
+    lifetime = config.runs.deadline_seconds + 60
+    access = Access(keys, config.openai.events, database, reservation=lifetime)
     audit = _audit_log(config.audit, _secrets(config, environment, targets))
     client = AIClient(
         targets,
@@ -73,9 +81,12 @@ def gateway_of(
         connect_timeout=config.chat.connect_seconds,
         approve=approver(config.chat),
         approval_timeout=config.chat.approval_seconds,
-        middleware=_hooks_of(audit, config.audit),
+        middleware=[
+            QuotaHook(access.ledger, config.access.reserve_output_tokens),
+            *_hooks_of(audit, config.audit),
+        ],
     )
-    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])
+    return Gateway(client, offered_models, config, access, audit, owned=[audit, *providers])
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:
@@ -102,7 +113,7 @@ def _secrets(
     config: GatewayConfig, environment: Mapping[str, str], targets: Mapping[str, Any] | Sequence[Any]
 ) -> list[str]:
     """Return what no record may have (XMCP-REC-021): keys of vendors and callers, and what servers are given."""
-    variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values())}
+    variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values()), PEPPER_VARIABLE}
     variables |= {key.env for key in config.keys if key.env is not None}
     found = [environment.get(name, "") for name in variables]
     for target in targets.values() if isinstance(targets, Mapping) else targets:
@@ -129,6 +140,8 @@ def _secrets_of_url(url: str) -> list[str]:
 
 
 def _texts_of(headers: object) -> list[str]:
+    if isinstance(headers, TenantHeaders):
+        return headers.values
     return list(headers.values()) if isinstance(headers, Mapping) else []
 
 
@@ -151,11 +164,12 @@ def _problems(config: GatewayConfig, environment: Mapping[str, str]) -> Iterator
     for check in (
         lambda: _configured(config, environment),
         lambda: Keys(config.keys, config.openai.events, environment),
+        lambda: pepper_of(environment) if config.access.database is not None else None,
         lambda: refuse_unsafe(config),
     ):
         try:
             check()
-        except (CannotServe, MissingVariable, UnsafeListening) as error:
+        except (CannotServe, MissingVariable, NoKeyDatabase, UnsafeListening) as error:
             yield str(error)
 
 
@@ -199,9 +213,7 @@ def _named(words: Sequence[str]) -> list[ServerTarget]:
 
 
 def _configured(config: GatewayConfig, environment: Mapping[str, str]) -> Mapping[str, Any]:
-    from xmcp.cli.chat.server_files import BadServerFile, servers_in
-
     try:
-        return servers_in(json.dumps({"servers": dict(config.servers)}), environment).servers
-    except BadServerFile as error:
-        raise CannotServe(str(error).removeprefix(": ")) from error
+        return configured_servers(config.servers, environment)
+    except BadServers as error:
+        raise CannotServe(str(error)) from error

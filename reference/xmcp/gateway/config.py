@@ -9,11 +9,14 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from xmcp.gateway.grants import DEFAULT_SCOPES, Limits, Scope
 from xmcp.gateway.runs.request import Profile
 
 MEBIBYTE: Final = 1024 * 1024
 _MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+NAME_RULE: Final = "must have 1 to 128 letters, digits and . _ @ -"
+_ORIGIN: Final = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
 _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -31,6 +34,9 @@ class Listening(Table):
     """Where the gateway listens, and what it takes of a request."""
 
     host: str = Field("127.0.0.1", description="Address to listen on. Another than loopback needs [[keys]].")
+    allow_origins: Sequence[str] = Field(
+        (), max_length=100, description='Origins of web pages that may call, such as "https://app.example"; none.'
+    )
     port: int = Field(8080, ge=0, le=65_535, description="Port; 0 takes a free one.")
     max_body_bytes: int = Field(
         16 * MEBIBYTE, ge=1_024, le=256 * MEBIBYTE, description="Bytes of the largest body of a request."
@@ -44,6 +50,18 @@ class Listening(Table):
     drain_seconds: SecondsOrNone = Field(
         30.0, description="Seconds in which runs may finish after SIGTERM; the rest ends as interrupted."
     )
+
+    @field_validator("allow_origins", mode="before")
+    @classmethod
+    def _is_list(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("allow_origins")
+    @classmethod
+    def _are_origins(cls, origins: Sequence[str]) -> Sequence[str]:
+        if not all(_ORIGIN.fullmatch(origin) for origin in origins):
+            raise ValueError('must have origins as browsers send them: "https://host" or "https://host:port", no path')
+        return origins
 
 
 class RunSettings(Table):
@@ -134,7 +152,31 @@ class OfferedModel(Table):
         return value
 
 
-class Key(Table):
+class AccessSettings(Table):
+    """Keys beyond those of this file, and what is reserved of quotas."""
+
+    database: str | None = Field(
+        None,
+        min_length=1,
+        description="Has keys and quotas: as in [audit], or the same; left out: only the keys here.",
+    )
+    reserve_output_tokens: int = Field(
+        1_000, ge=0, le=10_000_000, description="Tokens reserved of a quota for an answer whose request has no limit."
+    )
+
+
+class Tenant(Limits):
+    """What all keys of a tenant in this file may use together."""
+
+    name: str = Field(description="The tenant.")
+
+    @field_validator("name")
+    @classmethod
+    def _is_name(cls, value: str) -> str:
+        return _as_name(value)
+
+
+class Key(Limits):
     """Who may call. The key itself is not in the file: its SHA-256 is, or the variable that has it."""
 
     name: str = Field(description="Whose key it is; stands in logs.")
@@ -142,13 +184,21 @@ class Key(Table):
     hash: str | None = Field(None, description="sha256: and 64 hexadecimal digits, as `xmcp gateway key` prints it.")
     env: str | None = Field(None, description="Variable of the environment that has the key, in place of hash.")
     events: Profile | None = Field(None, description="As in [openai], for this key.")
+    scopes: Sequence[Scope] = Field(
+        DEFAULT_SCOPES, min_length=1, max_length=3, description='What it opens: "chat", "read", "admin".'
+    )
+    models: Sequence[str] | None = Field(None, description="The models that it can name; left out: all.")
+    tools: Sequence[str] | None = Field(None, description="The tools that its chats can have; left out: all.")
+
+    @field_validator("scopes", "models", "tools", mode="before")
+    @classmethod
+    def _is_list(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
 
     @field_validator("name", "tenant")
     @classmethod
     def _is_name(cls, value: str) -> str:
-        if not _NAME.fullmatch(value):
-            raise ValueError("must have 1 to 128 letters, digits and . _ @ -")
-        return value
+        return _as_name(value)
 
     @field_validator("hash")
     @classmethod
@@ -172,11 +222,15 @@ class GatewayConfig(Table):
     chat: ChatSettings = Field(ChatSettings(), description="What all chats have in common.")
     openai: OpenAISettings = Field(OpenAISettings(), description="What /v1/chat/completions says beside the text.")
     audit: AuditSettings = Field(AuditSettings(), description="What is remembered of chats: `xmcp audit` reads it.")
+    access: AccessSettings = Field(
+        AccessSettings(), description="Keys beyond those of this file, and what is reserved of quotas."
+    )
     models: Sequence[OfferedModel] = Field((), description="The models; the first is the default.")
     servers: Mapping[str, Mapping[str, Any]] = Field({}, description="The tool servers, by the names of their tools.")
+    tenants: Sequence[Tenant] = Field((), description="What all keys of a tenant may use together.")
     keys: Sequence[Key] = Field((), description="Who may call; none: everybody on this machine.")
 
-    @field_validator("models", "keys", mode="before")
+    @field_validator("models", "tenants", "keys", mode="before")
     @classmethod
     def _is_list(cls, value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
@@ -187,11 +241,11 @@ class GatewayConfig(Table):
         _refuse_twice([model.id for model in models], "id")
         return models
 
-    @field_validator("keys")
+    @field_validator("tenants", "keys")
     @classmethod
-    def _have_own_names(cls, keys: Sequence[Key]) -> Sequence[Key]:
-        _refuse_twice([key.name for key in keys], "name")
-        return keys
+    def _have_own_names(cls, named: Sequence[Tenant | Key]) -> Sequence[Tenant | Key]:
+        _refuse_twice([one.name for one in named], "name")
+        return named
 
 
 def is_loopback(host: str) -> bool:
@@ -202,6 +256,22 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def limits_of(settings: Limits) -> Limits:
+    """Return only the limits of a table that has other members, too."""
+    return Limits(**{name: getattr(settings, name) for name in Limits.model_fields})
+
+
+def _as_name(value: str) -> str:
+    if not is_name(value):
+        raise ValueError(NAME_RULE)
+    return value
+
+
+def is_name(value: str) -> bool:
+    """Return whether a text can be the name of a key or a tenant."""
+    return _NAME.fullmatch(value) is not None
 
 
 def _refuse_twice(names: Sequence[str], member: str) -> None:

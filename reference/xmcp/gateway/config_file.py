@@ -144,6 +144,7 @@ provider = "demo"
 # [servers.shop]
 # url = "https://shop.example/mcp"
 # headers = { Authorization = "Bearer ${SHOP_TOKEN}" }
+# tenants.acme.headers = { Authorization = "Bearer ${SHOP_TOKEN_OF_ACME}" }   # in place of those, for a tenant
 [servers.sales]
 command = "xmcp"
 args = ["serve", "xmcp.samples.sales:mcp", "--transport", "stdio"]
@@ -153,6 +154,9 @@ args = ["serve", "xmcp.samples.sales:mcp", "--transport", "stdio"]
 # name = "front-end"
 # tenant = "acme"
 # hash = "sha256:..."
+# scopes = ["chat", "read"]   # and "admin"
+# models = ["assistant"]      # and tools = [...]; left out: all
+# requests_per_minute = 60    # and tokens_per_day, tokens_per_month, usd_per_month; [[tenants]] has the same
 """
 
 

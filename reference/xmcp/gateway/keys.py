@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from xmcp.gateway.config import Key
+from xmcp.gateway.config import Key, Tenant, limits_of
+from xmcp.gateway.grants import NO_LIMITS, SCOPES, Grant, Limits
 from xmcp.gateway.runs.request import Caller, Profile
 
 PREFIX: Final = "xmcp_"
@@ -21,22 +22,31 @@ class MissingVariable(ValueError):
 
 
 class Keys:
-    """The keys of a gateway. Without any, everybody may call.
+    """The keys of a gateway's file. Without any, everybody may call.
 
     Args:
         keys: The keys of the configuration.
         events: The profile of keys that have none of their own.
         environment: Has the keys that stand in variables.
+        tenants: What tenants may use.
 
     Raises:
         MissingVariable: one of them is not there.
     """
 
-    def __init__(self, keys: Sequence[Key], events: Profile, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        keys: Sequence[Key],
+        events: Profile,
+        environment: Mapping[str, str],
+        tenants: Sequence[Tenant] = (),
+    ) -> None:
+        limits = {tenant.name: limits_of(tenant) for tenant in tenants}
         self._callers: list[tuple[bytes, Caller]] = []
-        self._anybody = None if keys else Caller("local", profile=events)
+        self._anybody = None if keys else Caller("local", profile=events, grant=Grant(frozenset(SCOPES)))
         for key in keys:
-            caller = Caller(key.name, key.tenant, key.events or events)
+            grant = _grant_of(key, limits.get(key.tenant, NO_LIMITS))
+            caller = Caller(key.name, key.tenant, key.events or events, grant)
             self._callers.append((_hash_of(key, environment), caller))
 
     @property
@@ -48,10 +58,9 @@ class Keys:
         """Return whose key a header `Authorization: Bearer KEY` has; `None` if it is nobody's."""
         if self._anybody is not None:
             return self._anybody
-        scheme, _, key = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not 0 < len(key) <= MAX_KEY_CHARACTERS:
+        key = bearer_key(authorization)
+        if key is None:
             return None
-        key = key.strip()
         given = digest(key)
         found: Caller | None = None
         # All of them, whichever fits: the time says nothing of where it stands.
@@ -59,6 +68,18 @@ class Keys:
             if hmac.compare_digest(expected, given):
                 found = caller
         return None if found is None else replace(found, key=key)
+
+
+def bearer_key(authorization: str | None) -> str | None:
+    """Return the key of a header `Authorization: Bearer KEY`; `None` if it has none, or one that is too long."""
+    scheme, _, key = (authorization or "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" and 0 < len(key) <= MAX_KEY_CHARACTERS else None
+
+
+def _grant_of(key: Key, tenant: Limits) -> Grant:
+    models = None if key.models is None else frozenset(key.models)
+    tools = None if key.tools is None else frozenset(key.tools)
+    return Grant(frozenset(key.scopes), models, tools, limits_of(key), tenant)
 
 
 def new_key() -> str:

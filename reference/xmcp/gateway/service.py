@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
+from xmcp.gateway.access.access import Access
+from xmcp.gateway.access.quota_hook import spends_for
 from xmcp.gateway.config import GatewayConfig
-from xmcp.gateway.keys import Keys
+from xmcp.gateway.grants import is_within
 from xmcp.gateway.runs.admission import AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import NoObserver, RunObserver
@@ -45,7 +47,7 @@ class Gateway:
         ai: The client.
         models: The models that callers can name, at least one; the first is the default.
         config: The configuration.
-        keys: Who may call.
+        access: Who may call, and how much.
         observer: Is told of every run.
         owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
 
@@ -58,7 +60,7 @@ class Gateway:
         ai: AIClient,
         models: Sequence[Offered],
         config: GatewayConfig,
-        keys: Keys,
+        access: Access,
         observer: RunObserver | None = None,
         owned: Sequence[Any] = (),
     ) -> None:
@@ -66,7 +68,7 @@ class Gateway:
             raise ValueError("A gateway needs at least one model.")
         self.ai = ai
         self.config = config
-        self.keys = keys
+        self.access = access
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
         self.observer = observer or NoObserver()
@@ -96,16 +98,35 @@ class Gateway:
         """The names of all models, each with tools and without."""
         return [name for offered in self.models for name in (offered, offered + PLAIN)]
 
-    def offers(self, model: str) -> bool:
-        """Return whether there is a model of this name."""
-        return model.removesuffix(PLAIN) in self.models
+    def models_for(self, caller: Caller) -> list[str]:
+        """Return the names of the models that a caller can ask, each with tools and without."""
+        return [name for name in self.model_ids if is_within(name.removesuffix(PLAIN), caller.grant.models)]
 
-    def tools_for(self, request: ChatRequest) -> set[str]:
+    def default_for(self, caller: Caller) -> str:
+        """Return the model of a caller that names none."""
+        return next(iter(self.models_for(caller)), self.default_model)
+
+    def offers(self, model: str, caller: Caller) -> bool:
+        """Return whether there is a model of this name for a caller."""
+        name = model.removesuffix(PLAIN)
+        return name in self.models and is_within(name, caller.grant.models)
+
+    @property
+    def tools_depend_on_tenant(self) -> bool:
+        """Whether a server has credentials of tenants, and so perhaps tools that are known only in their chats."""
+        return any("tenants" in server for server in self.config.servers.values())
+
+    def tools_for(self, caller: Caller) -> list[dict[str, Any]]:
+        """Return the functions that the model of a caller can be offered."""
+        listed = [tool["function"] for tool in self.ai.tools]
+        return [tool for tool in listed if is_within(tool["name"], caller.grant.tools)]
+
+    def offered_in(self, chat: ChatRequest, caller: Caller) -> set[str]:
         """Return the names of the tools of servers that the model is offered in a chat; none if it wants no such."""
-        if request.model.endswith(PLAIN):
+        if chat.model.endswith(PLAIN):
             return set()
-        wanted = request.options.get("tools")
-        names = {tool["function"]["name"] for tool in self.ai.tools}
+        wanted = chat.options.get("tools")
+        names = {tool["name"] for tool in self.tools_for(caller)}
         return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
     async def refresh_tools(self) -> ToolChanges:
@@ -121,6 +142,7 @@ class Gateway:
     async def running(self) -> AsyncIterator[None]:
         """Connect to the tool servers; at the end, end what runs, disconnect, and close what the gateway owns."""
         async with AsyncExitStack() as exits:
+            exits.push_async_callback(self.access.aclose)
             for one in self._owned:
                 if hasattr(one, "aclose"):
                     exits.push_async_callback(one.aclose)
@@ -129,7 +151,13 @@ class Gateway:
             yield
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
+        spends_for(caller, request)
         options = request.options
+        allowed = caller.grant.tools
+        if allowed is not None:
+            wanted = options.get("tools")
+            chosen = allowed.intersection(wanted) if isinstance(wanted, Collection) else allowed
+            options = {**options, "tools": chosen.__contains__}
         if request.model.endswith(PLAIN):
             options = {**options, "tools": []}
         if (model := self.models[request.model.removesuffix(PLAIN)].model) is not None:

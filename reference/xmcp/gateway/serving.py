@@ -36,7 +36,7 @@ def refuse_unsafe(config: GatewayConfig) -> None:
     Raises:
         UnsafeListening: it would be.
     """
-    if not config.keys and not is_loopback(config.listen.host):
+    if not config.keys and config.access.database is None and not is_loopback(config.listen.host):
         raise UnsafeListening(
             f"Without keys the gateway listens only on this machine, and {config.listen.host!r} is not. Add [[keys]] "
             "to the configuration (`xmcp gateway key` makes one), or set host to 127.0.0.1."

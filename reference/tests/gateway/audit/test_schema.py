@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -74,15 +75,24 @@ def test_a_version_that_is_not_known_is_refused_and_left_as_it_is(database: str)
     assert one(database, "SELECT version_num FROM alembic_version") == "9999"
 
 
-def test_an_old_version_is_not_read_but_says_how_it_becomes_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_version_is_not_read_but_says_how_it_becomes_new(tmp_path: Path) -> None:
     address = address_of(tmp_path / "audit.db")
     migrate(address)
-    monkeypatch.setattr(schema, "NEWEST", "0002")
+    with engine_of(address).begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     old = pytest.raises(AuditError, match=r"has version 0001 .* reads version 0002: start the gateway")
     with old, opened(address, read_only=True) as connection:
         require_newest(address, connection)
+
+
+def test_a_store_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_the_second(database: str) -> None:
+    address = address_of(database)
+    with engine_of(address).begin() as connection:
+        command.upgrade(schema._config(connection), "0001")
+        connection.execute(text("INSERT INTO conversations VALUES ('c', 't', 's', 1, 2)"))
+    migrate(address)
+    assert one(database, "SELECT tenant FROM conversations") == "t"
+    assert one(database, "SELECT count(*) FROM api_keys") == 0
 
 
 def test_a_new_file_is_for_nobody_else_to_read(tmp_path: Path) -> None:

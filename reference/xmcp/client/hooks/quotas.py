@@ -14,23 +14,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
-from xmcp.chat.errors import ProviderError, QuotaExceeded
-from xmcp.chat.token_estimate import estimated_output_tokens, estimated_tokens
+from xmcp.chat.errors import QuotaExceeded
+from xmcp.client.hooks.metering import Estimate, Meter
 from xmcp.client.hooks.middleware import Middleware, named
 from xmcp.client.hooks.quota_accounts import (
     NOTHING,
     Account,
     Accounts,
     Amount,
-    AveragePrices,
-    Priced,
     Quota,
     check_count,
     is_amount,
 )
 
 if TYPE_CHECKING:
-    from xmcp.chat.completions import Completion
     from xmcp.client.hooks.middleware import LLMState, ToolState
 
 __all__ = ["Limits", "Quota", "TenantQuotas"]
@@ -107,11 +104,10 @@ class TenantQuotas(Middleware):
             if isinstance(limits, Mapping)
             else limits
         )
-        self._output_tokens = reserve_output_tokens
+        self._meter = Meter(reserve_output_tokens)
         self._queue_timeout = queue_timeout
         self._clock = clock
         self._accounts = Accounts(window, clock)
-        self._prices = AveragePrices()
         # By id: a state cannot be hashed, and it is the same object, and alive, from `before_...` to `after_...`.
         self._reservations: dict[int, _Reservation] = {}
         self._places: dict[int, Account] = {}
@@ -131,14 +127,11 @@ class TenantQuotas(Middleware):
             QuotaExceeded: that may be more than is left (`quota` is `tokens` or `spend_usd`).
         """
         account = self._account(state.tenant_id)
-        priced = (state.tenant_id, state.provider, state.model)
-        input_tokens = estimated_tokens(state.messages, state.tools)
-        tokens = input_tokens + self._output_tokens
-        estimate = Amount(tokens, tokens * self._prices.of(priced))
-        self._check(state.tenant_id, account, account.reserved, estimate)
+        estimate = self._meter.estimate(state)
+        self._check(state.tenant_id, account, account.reserved, estimate.amount)
         account.llm_calls += 1
-        account.reserved += estimate
-        self._reservations[id(state)] = _Reservation(account, priced, input_tokens, estimate)
+        account.reserved += estimate.amount
+        self._reservations[id(state)] = _Reservation(account, estimate)
 
     async def after_llm(self, state: LLMState) -> None:
         """Count what the call used instead of what it had reserved."""
@@ -149,8 +142,8 @@ class TenantQuotas(Middleware):
         self._accounts.renew(state.tenant_id, account)
         account.llm_calls -= 1
         # Differences of floats leave a small rest; without running calls nothing is reserved.
-        account.reserved = account.reserved - reservation.amount if account.llm_calls else NOTHING
-        account.spent += self._used(state, reservation)
+        account.reserved = account.reserved - reservation.estimate.amount if account.llm_calls else NOTHING
+        account.spent += self._meter.used(state, reservation.estimate)
 
     async def before_tool(self, state: ToolState) -> None:
         """Take one of the tenant's places, or wait for one if the turn has had one already.
@@ -233,32 +226,6 @@ class TenantQuotas(Middleware):
         """Return the account that a call uses now, with the quota that counts now."""
         return self._accounts.open(tenant_id, self._quota(tenant_id))
 
-    def _used(self, state: LLMState, reservation: _Reservation) -> Amount:
-        usage = state.usage
-        if usage is None:
-            if state.completion is None and not isinstance(state.error, asyncio.CancelledError | GeneratorExit):
-                return NOTHING
-            tokens, cost = reservation.input_tokens + self._written(state.completion), None
-        else:
-            read, written, cost = usage["input_tokens"], usage["output_tokens"], usage["cost_usd"]
-            tokens = (reservation.input_tokens if read is None else read) + (
-                self._written(state.completion) if written is None else written
-            )
-            if state.completion is None and _ended_here(state.error) and tokens < reservation.amount.tokens:
-                tokens, cost = reservation.amount.tokens, None
-        if cost is None:
-            return Amount(tokens, tokens * self._prices.of(reservation.priced))
-        paid = Amount(tokens, cost)
-        self._prices.learn(reservation.priced, paid)
-        return paid
-
-    def _written(self, answer: Completion | None) -> int:
-        """Return the tokens of an answer that the vendor did not count: what was reserved, or what came if more did."""
-        if answer is None:
-            return self._output_tokens
-        calls = [part for call in answer.tool_calls for part in (call.name, call.arguments)]
-        return max(self._output_tokens, estimated_output_tokens([answer.text, *calls]))
-
     async def _wait(self, account: Account, state: ToolState) -> None:
         """Wait for a place. When this returns it is taken; when it raises nothing is left behind."""
         place = asyncio.get_running_loop().create_future()
@@ -278,18 +245,10 @@ class TenantQuotas(Middleware):
             raise
 
 
-def _ended_here(error: BaseException | None) -> bool:
-    """Return whether this side ended a request to a model that the vendor had accepted."""
-    unanswered = isinstance(error, ProviderError) and error.unanswered
-    return unanswered or isinstance(error, asyncio.CancelledError | GeneratorExit | TimeoutError)
-
-
 @dataclass(frozen=True, slots=True)
 class _Reservation:
     account: Account
-    priced: Priced
-    input_tokens: int
-    amount: Amount
+    estimate: Estimate
 
 
 _IN_WORDS: Final = {"tokens": "{:,} tokens", "spend_usd": "${:,.4f}"}

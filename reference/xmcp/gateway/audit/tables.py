@@ -1,4 +1,4 @@
-"""The tables of the audit store, as SQLAlchemy Core metadata; `migrations` creates them.
+"""The tables of a gateway's database, as SQLAlchemy Core metadata; `migrations` creates them.
 
 Every time is an integer: milliseconds since 1970 in UTC. Every hash is SHA-256 in hexadecimal. Ids that the store makes
 are UUIDs of version 7, which sort by time. There are no foreign keys, because rows may arrive in any order: what was
@@ -183,4 +183,50 @@ Table(
     Column("dropped", BigInteger, nullable=False, comment="Number of records that were lost."),
     Column("reason", Text, nullable=False),
     Index("ix_writer_gaps_to_at", "to_at"),
+)
+
+Table(
+    "tenants",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("limits", Text, nullable=False, comment="JSON: what all its keys together may use."),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+Table(
+    "api_keys",
+    METADATA,
+    Column("id", Text, primary_key=True, comment="The part of the key by which it is found; no secret."),
+    Column("tenant", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("hmac", Text, nullable=False, comment="HMAC-SHA256 of the key, with the pepper, which is not here."),
+    Column("terms", Text, nullable=False, comment="JSON: scopes, models, tools, limits, events."),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Index("ix_api_keys_tenant", "tenant"),
+)
+
+Table(
+    "quota_ledger",
+    METADATA,
+    Column("id", Text, primary_key=True, comment="Of a request and an account, or of an account's hour."),
+    Column("account", Text, nullable=False, comment="key:NAME or tenant:NAME."),
+    Column("hour", BigInteger, nullable=False, comment="Hours since 1970."),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost_micros", BigInteger, nullable=False, comment="Millionths of a US dollar."),
+    Column("state", SmallInteger, nullable=False, comment="0: reserved, 1: settled, 2: sum of an hour."),
+    Column("expires_at", BigInteger, nullable=False, comment="When what is reserved and not settled counts no more."),
+    Index("ix_quota_ledger_account", "account", "hour"),
+)
+
+Table(
+    "admin_audit",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False, comment="The name of the key, or the person at the command line."),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False, comment="The id of a key, or the name of a tenant."),
+    Column("details", Text, nullable=False, comment="JSON without secrets."),
 )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import openai_routes, routes, ui_routes
+from xmcp.gateway.http import admin_routes, openai_routes, routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
+from xmcp.gateway.http.scopes import guarded
 from xmcp.gateway.service import Gateway
 
 
@@ -31,24 +33,8 @@ def application(gateway: Gateway) -> Starlette:
             yield
 
     app = Starlette(
-        routes=[
-            Route("/chat", routes.chat, methods=["POST"]),
-            Route("/runs/{run_id}", routes.run_state, methods=["GET"]),
-            Route("/runs/{run_id}/events", routes.run_events, methods=["GET"]),
-            Route("/runs/{run_id}/cancel", routes.cancel, methods=["POST"]),
-            Route("/runs/{run_id}/input", routes.give_input, methods=["POST"]),
-            Route("/tools", routes.tools, methods=["GET"]),
-            Route("/tools/refresh", routes.refresh_tools, methods=["POST"]),
-            Route("/health", routes.health, methods=["GET"]),
-            Route("/livez", routes.alive, methods=["GET"]),
-            Route("/readyz", routes.ready, methods=["GET"]),
-            Route("/ui/ai-sdk", ui_routes.ai_sdk_chat, methods=["POST"]),
-            Route("/ui/ag-ui", ui_routes.ag_ui_run, methods=["POST"]),
-            Route("/v1/chat/completions", openai_routes.completions, methods=["POST"]),
-            Route("/v1/models", openai_routes.models, methods=["GET"]),
-            Route("/v1/models/{model:path}", openai_routes.model, methods=["GET"]),
-        ],
-        middleware=[Middleware(Doorkeeper, keys=gateway.keys)],
+        routes=[*map(guarded, _routes())],
+        middleware=[*_open_to(gateway.config.listen.allow_origins), Middleware(Doorkeeper, access=gateway.access)],
         exception_handlers={Refused: refused, HTTPException: no_such_route, Exception: crashed},
         lifespan=lifespan,
     )
@@ -57,6 +43,49 @@ def application(gateway: Gateway) -> Starlette:
     app.state.started = time.time()
     app.state.abort = _no_abort
     return app
+
+
+def _open_to(origins: Sequence[str]) -> list[Middleware]:
+    """Return what lets web pages of these origins call. It is before the doorkeeper: a browser asks without a key."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["xmcp-run-id", "xmcp-replayed", "retry-after", "retry-after-ms"],
+        )
+    ]
+
+
+def _routes() -> list[Route]:
+    return [
+        Route("/chat", routes.chat, methods=["POST"]),
+        Route("/runs/{run_id}", routes.run_state, methods=["GET"]),
+        Route("/runs/{run_id}/events", routes.run_events, methods=["GET"]),
+        Route("/runs/{run_id}/cancel", routes.cancel, methods=["POST"]),
+        Route("/runs/{run_id}/input", routes.give_input, methods=["POST"]),
+        Route("/tools", routes.tools, methods=["GET"]),
+        Route("/tools/refresh", routes.refresh_tools, methods=["POST"]),
+        Route("/health", routes.health, methods=["GET"]),
+        Route("/livez", routes.alive, methods=["GET"]),
+        Route("/readyz", routes.ready, methods=["GET"]),
+        Route("/ui/ai-sdk", ui_routes.ai_sdk_chat, methods=["POST"]),
+        Route("/ui/ag-ui", ui_routes.ag_ui_run, methods=["POST"]),
+        Route("/v1/chat/completions", openai_routes.completions, methods=["POST"]),
+        Route("/v1/models", openai_routes.models, methods=["GET"]),
+        Route("/v1/models/{model:path}", openai_routes.model, methods=["GET"]),
+        Route("/admin/tenants", admin_routes.list_tenants, methods=["GET"]),
+        Route("/admin/tenants", admin_routes.put_tenant, methods=["POST"]),
+        Route("/admin/tenants/{name}", admin_routes.delete_tenant, methods=["DELETE"]),
+        Route("/admin/keys", admin_routes.list_keys, methods=["GET"]),
+        Route("/admin/keys", admin_routes.add_key, methods=["POST"]),
+        Route("/admin/keys/{key_id}", admin_routes.set_key_limits, methods=["PATCH"]),
+        Route("/admin/keys/{key_id}", admin_routes.revoke_key, methods=["DELETE"]),
+        Route("/admin/audit", admin_routes.list_changes, methods=["GET"]),
+    ]
 
 
 def _no_abort(client: Any) -> None:

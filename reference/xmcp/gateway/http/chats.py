@@ -84,7 +84,7 @@ class Asked:
             Refused: there is no such model or tool, or no place for another run, or an `Idempotency-Key` is wrong.
         """
         gateway, caller = gateway_of(self._request), caller_of(self._request)
-        _refuse_what_is_not_offered(gateway, chat)
+        _refuse_what_is_not_offered(gateway, caller, chat)
         try:
             marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
             mark = await in_worker_if_large(len(self._raw), *marking)
@@ -212,19 +212,19 @@ def refuse_crowd(run: Run) -> None:
         raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
 
 
-def _refuse_what_is_not_offered(gateway: Gateway, chat: ChatRequest) -> None:
-    if not gateway.offers(chat.model):
+def _refuse_what_is_not_offered(gateway: Gateway, caller: Caller, chat: ChatRequest) -> None:
+    if not gateway.offers(chat.model, caller):
         told = f"There is no model {chat.model[:128]!r}. GET /v1/models lists them."
         raise Refused(404, told, "model_not_found", "model")
     if chat.session_id is not None and len(chat.session_id) > MAX_SESSION_ID:
         raise Refused(400, f"The id of the conversation has more than {MAX_SESSION_ID} characters.", "invalid_value")
-    if isinstance(tools := chat.options.get("tools"), list):
-        offered = {tool["function"]["name"] for tool in gateway.ai.tools}
+    if isinstance(tools := chat.options.get("tools"), list) and not gateway.tools_depend_on_tenant:
+        offered = {tool["name"] for tool in gateway.tools_for(caller)}
         if unknown := next((name for name in tools if name not in offered), None):
             told = f"There is no tool {unknown[:128]!r}. GET /tools lists them."
             raise Refused(400, told, "unknown_tool", "tools")
     own = {tool["function"]["name"] for tool in chat.options.get("external_tools") or ()}
-    if own and (twice := sorted(own & gateway.tools_for(chat))):
+    if own and (twice := sorted(own & gateway.offered_in(chat, caller))):
         member = "client_tools" if chat.surface == "chat" else "tools"
         told = f"{member} has {twice[0]!r}, and so has this gateway: GET /tools lists its tools. Use another name."
         raise Refused(400, told, "tool_name_clash", member)

@@ -1,4 +1,7 @@
-"""Before every route: whose request it is. What is not open on purpose needs a key, if there are keys."""
+"""Before every route: whose request it is, and whether it is one too many in a minute.
+
+What is not open on purpose needs a key, if there are keys.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from xmcp.gateway.http.refusals import Refused
-from xmcp.gateway.keys import Keys
+from xmcp.gateway.access.access import Access
+from xmcp.gateway.access.database_thread import DatabaseDown
+from xmcp.gateway.access.stored_keys import KeyRefused
+from xmcp.gateway.http.refusals import Refused, wait_headers
 
 OPEN_PATHS: Final = frozenset({"/livez", "/readyz"})
 """For load balancers, which have no key. They say nothing but yes or no."""
@@ -19,30 +24,38 @@ _OWN_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 class Doorkeeper:
     """An ASGI application that lets requests with a key through, and says in `scope["state"]["caller"]` whose it is."""
 
-    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
-        self._keys = keys
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or the lifespan."""
         if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
             request = Request(scope)
-            if (refusal := self._refusal(request)) is not None:
+            if (refusal := await self._refusal(request)) is not None:
                 await refusal.response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, request: Request) -> Refused | None:
+    async def _refusal(self, request: Request) -> Refused | None:
         headers = request.headers
-        if not self._keys.needed and not _names_this_machine(headers.get("host", "")):
+        if not self._access.key_needed and not _names_this_machine(headers.get("host", "")):
             # Without keys, a web page could otherwise reach the gateway by a name of its own that leads here.
             told = "A gateway without keys answers only to localhost. Configure [[keys]] for other names."
             return Refused(421, told, "misdirected_request")
-        caller = self._keys.caller(headers.get("authorization"))
-        if caller is None:
-            told = "Send a key of this gateway: Authorization: Bearer KEY."
-            return Refused(401, told, "invalid_api_key", headers={"www-authenticate": "Bearer"})
+        try:
+            caller = await self._access.caller(headers.get("authorization"))
+        except KeyRefused as error:
+            return Refused(401, str(error), "invalid_api_key", headers={"www-authenticate": "Bearer"})
+        except DatabaseDown as error:
+            told = "Whose key this is cannot be found out at the moment. Try again."
+            return Refused(503, told, "auth_unavailable", headers=wait_headers(error.retry_after))
         request.state.caller = caller
+        too_fast = self._access.count_request(caller)
+        if too_fast is not None:
+            rate = too_fast.rate
+            told = f"More than {rate.per_minute:,} requests in a minute, which is the limit of {rate.whose}."
+            return Refused(429, told, "rate_limit_exceeded", headers=wait_headers(too_fast.wait))
         return None
 
 

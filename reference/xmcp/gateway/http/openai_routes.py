@@ -32,14 +32,14 @@ async def completions(request: Request) -> ASGIApp:
 
 async def models(request: Request) -> Response:
     """`GET /v1/models`."""
-    listed = [_model(request, model) for model in gateway_of(request).model_ids]
+    listed = [_model(request, model) for model in gateway_of(request).models_for(caller_of(request))]
     return json_response({"object": "list", "data": listed})
 
 
 async def model(request: Request) -> Response:
     """`GET /v1/models/{id}`."""
     name = request.path_params["model"]
-    if not gateway_of(request).offers(name):
+    if not gateway_of(request).offers(name, caller_of(request)):
         raise Refused(404, f"There is no model {name[:128]!r}. GET /v1/models lists them.", "model_not_found", "model")
     return json_response(_model(request, name))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -37,11 +38,18 @@ class Refused(Exception):
         wait = error.get("retry_after_ms")
         if refused.status == 429 and wait is not None:
             refused.headers |= {"retry-after": str(-(-wait // 1000)), "retry-after-ms": str(wait)}
+        if error["code"] == "QUOTA_EXCEEDED":
+            refused.headers |= {"x-should-retry": "false"}  # it is hours until then
         return refused
 
     def response(self) -> Response:
         """Return the answer."""
         return json_response(self.body, self.status, self.headers)
+
+
+def wait_headers(seconds: float) -> dict[str, str]:
+    """Return the headers that say after how many seconds to try again."""
+    return {"retry-after": str(max(1, math.ceil(seconds))), "retry-after-ms": str(max(1, math.ceil(seconds * 1000)))}
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

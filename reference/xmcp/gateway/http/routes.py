@@ -25,7 +25,7 @@ from xmcp.gateway.runs.run import Run
 async def chat(request: Request) -> ASGIApp:
     """`POST /chat`: the answer in one piece, or its events if the caller accepts `text/event-stream`."""
     asked = await Asked.by(request)
-    wanted = await asked.decoded(decoding.decode, gateway_of(request).default_model)
+    wanted = await asked.decoded(decoding.decode, gateway_of(request).default_for(caller_of(request)))
     streamed = "text/event-stream" in request.headers.get("accept", "")
     following = await asked.begin(replace(wanted.request, can_be_asked=streamed))
     if streamed:
@@ -83,7 +83,7 @@ async def give_input(request: Request) -> Response:
 async def tools(request: Request) -> Response:
     """`GET /tools`: what the model is offered, and whether each server can be reached."""
     gateway = gateway_of(request)
-    listed = [tool["function"] for tool in gateway.ai.tools]
+    listed = gateway.tools_for(caller_of(request))
     digest = hashlib.sha256(encode_json(listed)).hexdigest()
     tag = f'"{digest[:32]}"'
     if request.headers.get("if-none-match") == tag:
@@ -109,7 +109,7 @@ async def health(request: Request) -> Response:
         "uptime_seconds": round(time.time() - request.app.state.started, 1),
         "runs": runs,
         "servers": servers,
-        "models": gateway.model_ids,
+        "models": gateway.models_for(caller_of(request)),
         **gateway.observer.health(),
     }
     return json_response(value)

@@ -20,7 +20,7 @@ async def ai_sdk_chat(request: Request) -> ASGIApp:
     asked = await Asked.by(request)
     if answers := await asked.decoded(decoding.answers_in):
         return _continued(request, answers)
-    wanted = await asked.decoded(decoding.decode_ai_sdk, gateway_of(request).default_model)
+    wanted = await asked.decoded(decoding.decode_ai_sdk, gateway_of(request).default_for(caller_of(request)))
     following = await asked.begin(replace(wanted.request, can_be_asked=True))
     return await following.stream(ai_sdk.UIMessageEncoder(wanted.message_id), ai_sdk.HEADERS, ai_sdk.PAUSE)
 
@@ -43,6 +43,6 @@ def _continued(request: Request, answers: Sequence[decoding.GivenAnswer]) -> ASG
 async def ag_ui_run(request: Request) -> ASGIApp:
     """`POST /ui/ag-ui`: a run of an AG-UI client."""
     asked = await Asked.by(request)
-    wanted = await asked.decoded(decoding.decode_ag_ui, gateway_of(request).default_model)
+    wanted = await asked.decoded(decoding.decode_ag_ui, gateway_of(request).default_for(caller_of(request)))
     following = await asked.begin(replace(wanted.request, can_be_asked=True))
     return await following.stream(AGUIEncoder(wanted.thread_id, wanted.run_id))

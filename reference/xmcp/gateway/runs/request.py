@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from xmcp.chat.messages import Message
 from xmcp.chat.user_input import UserInput
 from xmcp.client.chat_options import ChatOptions
+from xmcp.gateway.grants import Grant
 
 Surface: TypeAlias = Literal["chat", "openai", "ai-sdk", "ag-ui"]
 """The format in which a chat was asked for."""
@@ -19,14 +20,16 @@ Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose key it is. `tenant` is `None` if the gateway has no keys.
+    """Whose key it is, and what it allows. `tenant` is `None` if the gateway has no keys.
 
-    `key` is what the caller sent, for whoever must keep it out of records; a run that has ended does not have it.
+    `key_name` is of no other key, of whichever tenant. `key` is what the caller sent, for whoever must keep it out of
+    records; a run that has ended does not have it.
     """
 
     key_name: str
     tenant: str | None = None
     profile: Profile = "none"
+    grant: Grant = field(default_factory=Grant)
     key: str | None = field(default=None, repr=False, compare=False)
 
 

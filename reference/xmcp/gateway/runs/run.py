@@ -301,7 +301,7 @@ def _written(translation: Translation, chunk: ChatChunk) -> list[tuple[EventType
 def error_of(error: Exception) -> ErrorInfo:
     """Return what a caller is told of an exception that no event announced: nothing of its text."""
     if isinstance(error, QuotaExceeded):
-        return client_made_errors.chat_quota_used_up(str(error))
+        return client_made_errors.chat_quota_used_up(str(error), error.reset)
     if isinstance(error, ProviderError):
         return ErrorInfo(error.to_error_info().code, error.ui_message())
     return ErrorInfo("INTERNAL", "The gateway could not run this chat. Its log says why, beside the id of the run.")

@@ -1,4 +1,4 @@
-"""Databases for the tests of the audit store: a SQLite file, a PostgreSQL database, a server of the test's own."""
+"""Databases for the tests of the gateway: a SQLite file, a PostgreSQL database, a server of the test's own."""
 
 from __future__ import annotations
 

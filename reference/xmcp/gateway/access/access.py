@@ -1,0 +1,119 @@
+"""Who may call the gateway, and how much: one object for the doors, the hook of quotas and the admin API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xmcp.gateway.access.database_thread import DatabaseThread
+from xmcp.gateway.access.issued_keys import Pepper
+from xmcp.gateway.access.ledger import Ledger
+from xmcp.gateway.access.memory_driver import MemoryDriver
+from xmcp.gateway.access.rates import Rate, Rates, TooFast
+from xmcp.gateway.access.stored_keys import KeyRefused, StoredKeys
+from xmcp.gateway.audit.database import Address
+from xmcp.gateway.audit.drivers import Driver, Execute, driver_for
+from xmcp.gateway.keys import Keys, bearer_key
+from xmcp.gateway.runs.request import Caller, Profile
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDatabase:
+    """A database with keys, and the pepper that they were made with."""
+
+    address: Address
+    pepper: Pepper
+
+
+class Access:
+    """Finds callers, counts their requests and what models use for them.
+
+    Args:
+        keys: Those of the file.
+        events: The profile of stored keys that have none of their own.
+        database: Has further keys, and what was used; `None`: only the file's keys, and what is used is forgotten
+            with the process.
+        reservation: Seconds after which what a request reserved counts no more if it was not settled.
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        events: Profile = "none",
+        database: KeyDatabase | None = None,
+        *,
+        reservation: float = 3600.0,
+    ) -> None:
+        self._keys = keys
+        self._rates = Rates()
+        self.pepper = None if database is None else database.pepper
+        """`None`: there is no database of keys."""
+        self._threads: list[DatabaseThread] = []
+        self._stored: StoredKeys | None = None
+        if database is not None:
+            # One for each task: many lookups do not keep a chat waiting, nor the other way round.
+            lookups = self._thread(driver_for(database.address), "xmcp keys")
+            self._admin = self._thread(driver_for(database.address), "xmcp admin")
+            self._stored = StoredKeys(database.pepper, lookups, events)
+        driver = MemoryDriver() if database is None else driver_for(database.address)
+        locks = database is not None and database.address.kind == "postgresql"
+        self.ledger = Ledger(self._thread(driver, "xmcp quotas"), locks=locks, ttl=reservation)
+
+    @property
+    def key_needed(self) -> bool:
+        """Whether a caller needs a key."""
+        return self._keys.needed or self._stored is not None
+
+    async def caller(self, authorization: str | None) -> Caller:
+        """Return whose key a header `Authorization: Bearer KEY` has.
+
+        Raises:
+            KeyRefused: nobody's, or one that is not valid any more.
+            DatabaseDown: the database does not answer, and this key was not found before.
+        """
+        found = self._keys.caller(authorization) if self._keys.needed or self._stored is None else None
+        if found is not None:
+            return found
+        key = bearer_key(authorization)
+        if key is None:
+            raise KeyRefused("Send a key of this gateway: Authorization: Bearer KEY.")
+        if self._stored is None:
+            raise KeyRefused("There is no such key.")
+        return await self._stored.caller(key)
+
+    def count_request(self, caller: Caller) -> TooFast | None:
+        """Count a request of a caller; return why it is one too many."""
+        rates = []
+        if (of_tenant := caller.grant.tenant_limits.requests_per_minute) is not None:
+            rates.append(Rate(f"tenant:{caller.tenant}", f"the tenant {caller.tenant!r}", of_tenant))
+        if (of_key := caller.grant.limits.requests_per_minute) is not None:
+            rates.append(Rate(f"key:{caller.key_name}", f"the key {caller.key_name!r}", of_key))
+        return self._rates.take(rates, time.monotonic()) if rates else None
+
+    async def administer(self, work: Callable[[Execute], T]) -> T:
+        """Return what `work` returns, which reads or changes tenants and keys in a transaction; `pepper` must be there.
+
+        Raises:
+            DatabaseDown: the database does not answer.
+        """
+        return await self._admin.run(work)
+
+    def forget(self, *, key_id: str | None = None, tenant: str | None = None) -> None:
+        """Have the next request of a key, or of a tenant's keys, see what was changed; other processes see it later."""
+        if self._stored is not None:
+            self._stored.forget(lambda key: key.id == key_id or key.tenant == tenant)
+
+    async def aclose(self) -> None:
+        """Write what is settled, and disconnect."""
+        await self.ledger.aclose()
+        for thread in self._threads:
+            await thread.aclose()
+
+    def _thread(self, driver: Driver, name: str) -> DatabaseThread:
+        thread = DatabaseThread(driver, name)
+        self._threads.append(thread)
+        return thread
