@@ -145,9 +145,10 @@ async def test_without_an_answer_in_time_the_call_is_refused_and_the_chat_goes_o
 
 async def test_the_time_of_the_chat_stands_still_while_it_waits() -> None:
     async with served(ScriptedModel(ADDS, "done"), ASKING) as gateway, asking(gateway) as (http, _, run):
-        assert run._patience.limit.when() is None
+        day = asyncio.get_running_loop().time() + 86_400
+        assert run._patience.until > day
         await http.post(f"/runs/{run.id}/input", json=answer())
-        assert run._patience.limit.when() is not None
+        assert run._patience.until < day
 
 
 async def test_a_wait_for_a_person_is_added_to_the_time_of_the_run() -> None:
@@ -155,24 +156,36 @@ async def test_a_wait_for_a_person_is_added_to_the_time_of_the_run() -> None:
     began = clock.now
     patience = Patience(RunLimits(deadline=100, first_event=10, idle=20, grace=1), 50)
     patience._now = clock
-    async with patience.limit:
-        assert patience.limit.when() == pytest.approx(began + 10, abs=1)
-        clock.now += 5
-        patience.heard()
-        assert patience.limit.when() == pytest.approx(began + 25, abs=1)
-        patience.stop()
-        clock.now += 1_000
-        patience.heard()
-        assert patience.limit.when() is None
-        patience.go_on()
-        assert patience.limit.when() == pytest.approx(began + 1_025, abs=1)
-        clock.now += 40
-        patience.heard()
-        assert patience.limit.when() == pytest.approx(began + 1_050, abs=1)
-        assert not patience.is_whole
-        clock.now += 10
-        assert patience.is_whole
-        patience.limit.reschedule(None)
+    assert patience.until == pytest.approx(began + 10, abs=1)
+    clock.now += 5
+    patience.heard()
+    assert patience.until == pytest.approx(began + 25, abs=1)
+    patience.stop()
+    clock.now += 1_000
+    patience.heard()
+    assert not patience.is_over
+    patience.go_on()
+    assert patience.until == pytest.approx(began + 1_025, abs=1)
+    clock.now += 40
+    patience.heard()
+    assert patience.until == pytest.approx(began + 1_050, abs=1)
+    assert not patience.is_whole
+    clock.now += 10
+    assert patience.is_whole
+    assert patience.is_over
+
+
+async def test_a_chat_ends_in_its_time_also_if_that_stood_still_in_the_middle_of_a_wait() -> None:
+    patience = Patience(RunLimits(deadline=100, first_event=0.2, idle=0.1, grace=1), None)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    loop.call_later(0.1, patience.stop)
+    loop.call_later(0.5, patience.go_on)
+    with pytest.raises(TimeoutError), patience.listening():
+        await asyncio.sleep(20)
+    assert 0.5 <= loop.time() - began < 10
+    assert patience.is_over
+    patience.close()
 
 
 async def test_a_run_that_waits_needs_no_reader_and_goes_on_when_it_is_answered() -> None:

@@ -49,12 +49,12 @@ class Patience:
 
     def listening(self) -> TimeLimit:
         """Return the context of one wait, which raises TimeoutError when it has lasted too long."""
-        return self._limit.at(self._until)
+        return self._limit.at(self.until)
 
     @property
     def is_over(self) -> bool:
         """Whether one of the times is over."""
-        return self._now() >= self._until
+        return self._now() >= self.until
 
     @property
     def is_whole(self) -> bool:
@@ -69,7 +69,7 @@ class Patience:
         """Let the time stand still."""
         if self._stopped_at is None:
             self._stopped_at = self._now()
-            self._limit.move(self._until)
+            self._limit.move(self.until)
 
     def go_on(self) -> None:
         """Let the time go on where it was."""
@@ -77,12 +77,13 @@ class Patience:
             self._end += self._now() - self._stopped_at
             self._stopped_at = None
             self.heard()
-            self._limit.move(self._until)
+            self._limit.move(self.until)
 
     def close(self) -> None:
         """Remove the timer."""
         self._limit.close()
 
     @property
-    def _until(self) -> float:
+    def until(self) -> float:
+        """When the chat is given up, as the event loop counts."""
         return self._now() + _FOR_EVER if self._stopped_at is not None else min(self._end, self._next)
