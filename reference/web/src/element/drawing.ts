@@ -1,5 +1,7 @@
 // What every drawer gets and gives back.
 import type { Quantity } from "../view/numerals.ts";
+import type { Pause } from "../view/payloads.ts";
+import { made } from "./dom.ts";
 
 /** What the page does in place of the element where the element itself is not allowed to, as in a sandboxed frame. */
 export interface Host {
@@ -26,8 +28,7 @@ export interface Drawing {
   readonly room: Room;
   /** What the person chose in an earlier drawing of the same display (an order of rows, a filter), by place. */
   readonly choices: Map<string, unknown>;
-  /** Lets the page answer if the drawing has taken long since the last time. */
-  pause(): Promise<void>;
+  readonly pause: Pause;
 }
 
 /** How much of a display is drawn at once: Markdown costs more than any other text. */
@@ -66,15 +67,29 @@ export interface Drawn {
 }
 
 const LONGEST_BLOCK_MS = 30;
+/** To lay elements out takes the browser longer than to make them. */
+const MOST_ELEMENTS_IN_FRAME = 1_500;
+const LONGEST_FRAME_MS = 50;
 
-/** Returns a `pause` that lets the page answer whenever about 30 ms of work are done. */
-export function pauses(): () => Promise<void> {
-  let since = performance.now();
+/** Returns a `pause` that lets the page answer whenever about 30 ms of work are done, or many elements are to be laid out. */
+export function pauses(): Pause {
+  let [since, before] = [performance.now(), made];
   return async () => {
-    if (performance.now() - since < LONGEST_BLOCK_MS) return;
+    const many = made - before > MOST_ELEMENTS_IN_FRAME;
+    if (!many && performance.now() - since < LONGEST_BLOCK_MS) return;
+    if (many) await nextFrame();
     await nextTask();
+    if (many) before = made;
     since = performance.now();
   };
+}
+
+/** Waits for a frame, but not for long: there is none while the page is out of sight. */
+function nextFrame(): Promise<unknown> {
+  return new Promise((resolve) => {
+    requestAnimationFrame(resolve);
+    setTimeout(resolve, LONGEST_FRAME_MS);
+  });
 }
 
 function nextTask(): Promise<void> {

@@ -155,7 +155,9 @@ class Writer {
   }
 
   #inline(tokens: readonly Token[]): void {
-    const bottom = this.#at;
+    const block = this.#at;
+    // In a block of `dir="auto"` itself, each node would have the browser look for the direction from its beginning.
+    const bottom = (this.#at = html("div"));
     const open: { token: Token; element: HTMLElement }[] = [];
     for (const token of tokens) {
       if (this.full) break;
@@ -175,7 +177,8 @@ class Writer {
       } else if (nesting === 1 && INLINE.has(tag)) this.#open(html(tag as "em"));
       else if (nesting === -1 && INLINE.has(tag)) this.#close();
     }
-    this.#at = bottom;
+    block.append(...bottom.childNodes);
+    this.#at = block;
   }
 
   /** Puts a link, or the words alone, in place of the span that the words of an outermost link were written into. */

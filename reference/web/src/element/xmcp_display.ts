@@ -154,15 +154,15 @@ export class XmcpDisplay extends HTMLElement {
       this.#put(undefined);
       return NOTHING_YET;
     }
-    const view = planned(envelope);
     const begun = (root: HTMLElement): void => {
       if (!this.#shown) this.#root.replaceChildren(root, this.#said);
     };
     const drawing = this.#circumstances();
+    const view = await planned(envelope, drawing);
     const buttonsOf = (drawn: Drawn, kind: string, outermost: boolean): Button[] =>
       this.#buttons(drawn, kind, outermost);
     try {
-      this.#put(await drawView(this.#showsSource ? sourceOf(envelope) : view, drawing, buttonsOf, begun));
+      this.#put(await drawView(this.#showsSource ? sourceOf(envelope) : view, drawing, buttonsOf, begun), drawing.width);
     } catch (error) {
       this.#put(await drawView(failed(envelope, error), drawing, buttonsOf));
     }
@@ -190,7 +190,7 @@ export class XmcpDisplay extends HTMLElement {
     };
   }
 
-  #put(shown: ShownView | undefined): void {
+  #put(shown: ShownView | undefined, width = -1): void {
     const old = this.#shown;
     if (!shown) {
       this.#root.replaceChildren();
@@ -209,7 +209,7 @@ export class XmcpDisplay extends HTMLElement {
     this.#widths.clear();
     for (const drawn of shown?.leaves ?? []) {
       if (!drawn.resize) continue;
-      this.#widths.set(drawn.body, { drawn, width: -1 });
+      this.#widths.set(drawn.body, { drawn, width });
       this.#observer.observe(drawn.body);
     }
   }
@@ -292,9 +292,9 @@ function quantityIn(locale: string): Quantity {
   return known;
 }
 
-function planned(envelope: unknown): View {
+async function planned(envelope: unknown, { pause }: Drawing): Promise<View> {
   try {
-    return plan(envelope);
+    return await plan(envelope, pause);
   } catch (error) {
     return failed(envelope, error);
   }
