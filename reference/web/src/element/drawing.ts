@@ -69,7 +69,7 @@ export interface Drawn {
 const LONGEST_BLOCK_MS = 30;
 /** To lay elements out takes the browser longer than to make them. */
 const MOST_ELEMENTS_IN_FRAME = 1_500;
-const LONGEST_FRAME_MS = 50;
+const LONGEST_FRAME_MS = 250;
 
 /** Returns a `pause` that lets the page answer whenever about 30 ms of work are done, or many elements are to be laid out. */
 export function pauses(): Pause {

@@ -1,6 +1,6 @@
 // The custom element <xmcp-display>: draws one display envelope of any origin. It fetches nothing and runs nothing.
 import { plan } from "../view/fallback_ladder.ts";
-import type { View } from "../view/content.ts";
+import type { Content, View } from "../view/content.ts";
 import { english, inLocale, type Quantity } from "../view/numerals.ts";
 import { label } from "../view/untrusted.ts";
 import css from "./display.css";
@@ -306,23 +306,20 @@ function typeOf(envelope: unknown): string {
 }
 
 function sourceOf(envelope: unknown): View {
-  let source: string;
   try {
-    source = JSON.stringify(envelope, null, 2);
+    const source = JSON.stringify(envelope, null, 2);
+    return untitled({ kind: "code", source, language: "json", filename: null });
   } catch {
-    return { content: { kind: "json", value: envelope }, renderedAs: "json", title: null, alt: null, notices: [] };
+    return untitled({ kind: "json", value: envelope });
   }
-  return {
-    content: { kind: "code", source, language: "json", filename: null },
-    renderedAs: "code",
-    title: null,
-    alt: null,
-    notices: [],
-  };
 }
 
 /** Returns the view of an envelope that this renderer failed at: never an empty one. */
 function failed(envelope: unknown, error: unknown): View {
-  const notices = [`the display cannot be drawn: ${error instanceof Error ? error.message : String(error)}`];
-  return { content: { kind: "json", value: envelope }, renderedAs: "json", title: null, alt: null, notices };
+  const reason = error instanceof Error ? error.message : String(error);
+  return untitled({ kind: "json", value: envelope }, `the display cannot be drawn: ${reason}`);
+}
+
+function untitled(content: Content, ...notices: string[]): View {
+  return { content, renderedAs: content.kind, title: null, alt: null, notices };
 }
