@@ -2,9 +2,6 @@
 
 export type Child = Node | string | null | undefined | false;
 
-/** How many elements were made so far, in the whole page. */
-export let made = 0;
-
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 
 /** Returns a new HTML element. An attribute that is `true` is set empty; `false`, `null` and `undefined` are left out. */
@@ -28,7 +25,6 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 }
 
 function filled<E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E {
-  made++;
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false && value !== null && value !== undefined)
       element.setAttribute(name, value === true ? "" : `${value}`);

@@ -1,7 +1,6 @@
 // What every drawer gets and gives back.
 import type { Quantity } from "../view/numerals.ts";
 import type { Pause } from "../view/payloads.ts";
-import { made } from "./dom.ts";
 
 /** What the page does in place of the element where the element itself is not allowed to, as in a sandboxed frame. */
 export interface Host {
@@ -67,29 +66,14 @@ export interface Drawn {
 }
 
 const LONGEST_BLOCK_MS = 30;
-/** To lay elements out takes the browser longer than to make them. */
-const MOST_ELEMENTS_IN_FRAME = 1_500;
-const LONGEST_FRAME_MS = 250;
-
-/** Returns a `pause` that lets the page answer whenever about 30 ms of work are done, or many elements are to be laid out. */
+/** Returns a `pause` that lets the page answer whenever about 30 ms of work are done. */
 export function pauses(): Pause {
-  let [since, before] = [performance.now(), made];
+  let since = performance.now();
   return async () => {
-    const many = made - before > MOST_ELEMENTS_IN_FRAME;
-    if (!many && performance.now() - since < LONGEST_BLOCK_MS) return;
-    if (many) await nextFrame();
+    if (performance.now() - since < LONGEST_BLOCK_MS) return;
     await nextTask();
-    if (many) before = made;
     since = performance.now();
   };
-}
-
-/** Waits for a frame, but not for long: there is none while the page is out of sight. */
-function nextFrame(): Promise<unknown> {
-  return new Promise((resolve) => {
-    requestAnimationFrame(resolve);
-    setTimeout(resolve, LONGEST_FRAME_MS);
-  });
 }
 
 function nextTask(): Promise<void> {

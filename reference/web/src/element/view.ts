@@ -51,6 +51,7 @@ export async function drawView(
   } else {
     drawn = await draw(content, drawing, view, path);
     leaves.push(drawn);
+    await drawing.pause(); // the browser takes as long again to lay it out
   }
   const head = html(
     "div",
