@@ -436,7 +436,9 @@ HOSTILE: Final[dict[str, Case]] = {
     "group of 32 facts of bidi signs": lambda: _of(
         "group", [{"type": "facts", "payload": {f"\u202e{i}": "\u202e" * 950 for i in range(50)}}] * 32
     ),
-    "table of bidi signs": lambda: _of("table", {"columns": ["\u202e" * 200] * 64, "rows": [["\u202e" * 400] * 64] * 62}),
+    "table of bidi signs": lambda: _of(
+        "table", {"columns": ["\u202e" * 200] * 64, "rows": [["\u202e" * 400] * 64] * 62}
+    ),
     "group of 4 wide tables of bidi signs": lambda: _of(
         "group", [{"type": "table", "payload": {"columns": ["a"] * 64, "rows": [["\u202e" * 100] * 64] * 62}}] * 4
     ),
