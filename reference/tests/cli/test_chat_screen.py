@@ -412,7 +412,7 @@ def test_ctrl_c_ends_the_drawing_of_a_display_and_reaches_the_chat(monkeypatch: 
     monkeypatch.setattr("xmcp.cli.chat.screen.framed", lambda *_, **__: Interrupted())
     before = signal.signal(signal.SIGINT, lambda number, _: told.append(number))
     try:
-        lines = Drawing().take(shown("t", DisplayEnvelope("text", "x"))).lines
+        lines = Drawing().take(shown("t", DisplayEnvelope(type="text", payload="x"))).lines
         assert told == [signal.SIGINT]
     finally:
         signal.signal(signal.SIGINT, before)
