@@ -125,7 +125,7 @@ function notification(content: Notification, { live }: Drawing): Drawn {
 }
 
 /** A longer fact is laid out when it comes into sight. */
-const SHORT_FACT = 200;
+const SHORT_FACT = 600;
 /** About as many stand in a line. */
 const CHARACTERS_OF_LINE = 60;
 
@@ -139,7 +139,7 @@ async function facts(content: Facts, { pause }: Drawing): Promise<Drawn> {
     const words = scalar(value);
     const kind = words === null ? "absent" : words.length > SHORT_FACT && "long";
     const shown = html("dd", { dir: "auto", class: kind }, words ?? WORDS.NO_VALUE);
-    shown.style.containIntrinsicBlockSize = `auto ${Math.ceil((words?.length ?? 1) / CHARACTERS_OF_LINE)}lh`;
+    shown.style.containIntrinsicBlockSize = `auto ${Math.ceil((words?.length ?? 1) / CHARACTERS_OF_LINE) * 1.5}em`;
     list.append(html("dt", { dir: "auto" }, label(name) || WORDS.NO_VALUE), shown);
   }
   const copied = (): string =>
