@@ -12,8 +12,8 @@ from support.hostile_displays import HOSTILE
 SLOWEST_MS = 15_000
 MOST_ELEMENTS = 50_000
 MOST_LAID_OUT = {"elements": 12_000, "characters": 300_000}
-"""What the browser lays out at once. It takes about 10 µs for each element and 0.2 µs for each character, so that the page is
-never held up for more than 200 ms. A time would be that of the machine; `tools.bench render` measures it."""
+"""What the browser lays out at once, at about 10 µs for each element and 0.2 µs for each character: so the page is never
+held up for more than 200 ms, which would be another time on every machine."""
 
 pytestmark = pytest.mark.slow
 
