@@ -12,7 +12,7 @@ from support.hostile_displays import HOSTILE
 SLOWEST_MS = 15_000
 MOST_ELEMENTS = 50_000
 MOST_LAID_OUT = {"elements": 12_000, "characters": 300_000}
-"""What the browser lays out at once, at about 10 µs for each element and 0.2 µs for each character: so the page is never
+"""What the browser lays out at once, at about 10 µs for each element and 0.2 µs for each character: so the page is not
 held up for more than 200 ms, which would be another time on every machine."""
 
 pytestmark = pytest.mark.slow
