@@ -44,6 +44,9 @@ const MENTIONS = [
   [/\trender\(src, env = \{\}\).*?(?=\n\};\n_defineProperty\(MarkdownIt)/s, ""],
   [/_defineProperty\(MarkdownIt, .*?\);/g, ""],
   ["callable(MarkdownIt)", "MarkdownIt"],
+  // Sentences for those who write rules or presets, and options that nothing reads; here there are none but its own.
+  [/new Error\((?:"[^"]*"|`[^`]*`)\)/g, 'new Error("markdown-it")'],
+  [/\b(?:html|xhtmlOut|breaks|linkify|typographer): false,|langPrefix: "language-",|quotes: "[^"]*",|highlight: null,/g, ""],
   // Ruler: rules are added at the end, and enabled alone.
   [/\tat\(name, fn, options = \{\}\).*?(?=\tpush\(ruleName)/s, ""],
   [/\tdisable\(list, ignoreInvalid = false\).*?(?=\tgetRules\()/s, ""],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import signal
 from typing import Any
 
 import pytest
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from support.clock import Clock
 from support.terminal import drawn
 
@@ -395,3 +396,24 @@ def test_usage() -> None:
     assert used(ChatUsage(input_tokens=None, output_tokens=None, cached_tokens=None, cost_usd=None, llm_calls=1)) == (
         "1 request"
     )
+
+
+class Interrupted:
+    """A drawing during which the person presses Ctrl-C."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield "begun"
+        signal.raise_signal(signal.SIGINT)
+        yield "drawn to its end"
+
+
+def test_ctrl_c_ends_the_drawing_of_a_display_and_reaches_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    monkeypatch.setattr("xmcp.cli.chat.screen.framed", lambda *_, **__: Interrupted())
+    before = signal.signal(signal.SIGINT, lambda number, _: told.append(number))
+    try:
+        lines = Drawing().take(shown("t", DisplayEnvelope(type="text", payload="x"))).lines
+        assert told == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [line.strip() for line in lines] == ["The display was not drawn to its end."]

@@ -9,13 +9,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 import xmcp.cli
 import xmcp.render.terminal
 import xmcp_conformance.reports
-from xmcp.cli.narrow_encodings import in_ascii
+from xmcp.cli.narrow_encodings import HANDLER, in_ascii
+from xmcp.render.terminal import framed
 
 FOLDERS = [Path(package.__file__).parent for package in (xmcp.cli, xmcp.render.terminal, xmcp_conformance.reports)]
 
@@ -58,6 +61,43 @@ def test_json_on_a_narrow_terminal_is_the_json_that_was_written(encoding: str, t
     found = json.loads(report[report.index("{\n") :])
     assert "forged" not in found
     assert "＂id＂" in json.dumps(found, ensure_ascii=False)
+
+
+_SUN = "\u2600 sunny \u2192 rain \u2192 wind \u2602 \u2260 storm"
+_VALUES = [{"a": _SUN, "n": 3, "s": "\u2600 one"}, {"a": "b", "n": 5, "s": "\u2192 two"}]
+_X_AND_Y = {"x": {"field": "a", "type": "nominal"}, "y": {"field": "n", "type": "quantitative"}}
+WIDE: dict[str, tuple[str, Any, str]] = {
+    "text": ("text", f"{_SUN} {_SUN} end", "sunny storm end"),
+    "markdown": ("markdown", f"{_SUN} *{_SUN}* end\n\n| a | b |\n|-|-|\n| {_SUN} | last |", "sunny storm end last"),
+    "code": ("code", f"x = '{_SUN} {_SUN}' # end", "sunny storm # end"),
+    "json": ("json", {_SUN: f"{_SUN} end"}, 'sunny storm": end"'),
+    "facts": ("facts", {"\u2600 name": f"{_SUN} end"}, "name sunny storm end"),
+    "metric": ("metric", [{"label": _SUN, "value": 4, "unit": "\u20ac", "delta": "\u2600 more"}], "sunny storm 4 more"),
+    "table": ("table", [{"a": _SUN, "\u2192 b": f"{_SUN} end"}], "sunny storm end -> b"),
+    "bars": ("chart", {"mark": "bar", "data": {"values": _VALUES}, "encoding": _X_AND_Y}, "[black 3 b 5"),
+    "lines": (
+        "chart",
+        {"mark": "line", "data": {"values": _VALUES}, "encoding": _X_AND_Y | {"color": {"field": "s"}}},
+        "[black -> two 5",
+    ),
+    "image": ("image", {"src": "https://a.example/b", "alt": f"{_SUN} end"}, "sunny storm end https://a.example/b"),
+    "notification": ("notification", f"{_SUN} {_SUN} end", "sunny storm end"),
+}
+"""Displays with signs that are words in a narrow encoding, and words that are then to be read."""
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("name", WIDE)
+def test_no_line_of_a_display_is_longer_than_a_narrow_terminal_is_wide(encoding: str, name: str) -> None:
+    kind, payload, words = WIDE[name]
+    xmcp.cli.write_ascii_where_needed()
+    stream = io.TextIOWrapper(raw := io.BytesIO(), encoding=encoding, errors=HANDLER)
+    console = Console(file=stream, width=44, legacy_windows=False)
+    console.print(framed({"type": kind, "payload": payload}, "\u2600\u2192" * 20))
+    stream.flush()
+    lines = raw.getvalue().decode(encoding).splitlines()
+    assert [line for line in lines if len(line) > 44] == []
+    assert set(words.split()) <= {word for line in lines for word in line.replace("|", " ").split()}
 
 
 @pytest.mark.slow

@@ -120,6 +120,14 @@ def _bars(categories: int, series: int) -> str:
     return _chart(rows, encoding=encoding)
 
 
+def _grid(rows: int, columns: int) -> dict[str, Any]:
+    """Return a heat map with a number in each cell."""
+    values = [{"a": f"r{i // columns}", "b": f"c{i % columns}", "n": i % 9} for i in range(rows * columns)]
+    encoding = {"x": {"field": "b", "type": "ordinal"}, "y": {"field": "a", "type": "ordinal"}}
+    color = {"color": {"field": "n", "type": "quantitative"}}
+    return {"mark": "rect", "data": {"values": values}, "encoding": encoding | color}
+
+
 def _in_groups(members: list[Any]) -> dict[str, Any]:
     """Return a group of 32 groups of these members."""
     return {"type": "group", "payload": [{"type": "group", "payload": members}] * 32}
@@ -423,6 +431,24 @@ HOSTILE: Final[dict[str, Case]] = {
     "group of 32 long texts": lambda: _of(
         "group", [{"type": "markdown", "payload": "Some *words* and `code`.\n\n" * 6_000}] * 32
     ),
+    "facts of 500,000": lambda: _of("facts", {f"k{i}": i for i in range(500_000)}),
+    "facts of bidi signs": lambda: _of("facts", {f"\u202e{i}": "\u202e" * 400 for i in range(500)}),
+    "group of 32 facts of bidi signs": lambda: _of(
+        "group", [{"type": "facts", "payload": {f"\u202e{i}": "\u202e" * 125 for i in range(50)}}] * 32
+    ),
+    "table of bidi signs": lambda: _of(
+        "table", {"columns": ["\u202e" * 200] * 64, "rows": [["\u202e" * 50] * 64] * 62}
+    ),
+    "group of 4 wide tables of bidi signs": lambda: _of(
+        "group", [{"type": "table", "payload": {"columns": ["a"] * 64, "rows": [["\u202e" * 12] * 64] * 62}}] * 4
+    ),
+    "group of 32 wide tables": lambda: _of("group", [json.loads(_table(200, 64))] * 32),
+    "group of 32 heat maps": lambda: _of("group", [{"type": "chart", "payload": _grid(70, 70), "alt": "a"}] * 32),
+    "heat map of 5,000 numbers": lambda: _of("chart", _grid(125, 40), alt="a"),
+    "group of 32 metrics": lambda: _of(
+        "group", [{"type": "metric", "payload": [{"label": "\u202e" * 50, "value": i} for i in range(500)]}] * 32
+    ),
+    "markdown of bidi signs": lambda: _of("markdown", "\u202e" * 1_600_000),
     "notification of a megabyte": lambda: _of("notification", "x" * 1_000_000),
     "alt of a megabyte": lambda: _of("x-a-b", {}, alt="x " * 500_000),
     # Depth

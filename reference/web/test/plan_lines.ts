@@ -24,12 +24,12 @@ type Request = {
   readonly strings?: readonly string[];
 };
 
-function answer(request: Request): unknown {
+async function answer(request: Request): Promise<unknown> {
   if (request.error) return shown(errorView(...request.error));
   if (request.links) return request.links.map(link);
   if (request.numbers) return request.numbers.map((one) => [asSent(one), english(one), byteSize(Math.abs(Math.trunc(one)))]);
   if (request.strings) return request.strings.map((one) => [visible(one), revealed(one), label(one, 20), isBlank(one)]);
-  return shown(plan(request.envelope));
+  return shown(await plan(request.envelope, async () => {}));
 }
 
 function shown(view: View): unknown {
@@ -42,5 +42,5 @@ function asJson(_name: string, value: unknown): unknown {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(answer(JSON.parse(line) as Request), asJson)}\n`);
+  process.stdout.write(`${JSON.stringify(await answer(JSON.parse(line) as Request), asJson)}\n`);
 }

@@ -47,11 +47,30 @@ function forbidden(display) {
   return found
 }
 
-const shownText = (display) => {
+const textsOf = (display, isWanted) => {
   const words = []
   const walker = document.createTreeWalker(display.shadowRoot, NodeFilter.SHOW_TEXT)
-  while (walker.nextNode()) if (!walker.currentNode.parentElement?.closest(".toolbar, .said")) words.push(walker.currentNode.data)
+  while (walker.nextNode()) if (isWanted(walker.currentNode.parentElement)) words.push(walker.currentNode.data)
   return words.join("")
+}
+const shownText = (display) => textsOf(display, (parent) => !parent?.closest(".toolbar, .said"))
+// Returns how much of a display the browser lays out at once: what is far from sight is left for later, where styles allow it.
+function laidOut(display) {
+  const isLaidOut = (element) => element.checkVisibility({ contentVisibilityAuto: true })
+  const elements = [...display.shadowRoot.querySelectorAll("*")].filter(isLaidOut)
+  // An element that is left for later is laid out itself, as an empty one. Something in it tells.
+  const left = new Set()
+  for (const element of elements) {
+    if (getComputedStyle(element).contentVisibility !== "auto") continue
+    const inside = element.appendChild(document.createElement("i"))
+    if (!isLaidOut(inside)) left.add(element)
+    inside.remove()
+  }
+  const shown = new Set(elements)
+  return {
+    elementsLaidOut: elements.length,
+    charactersLaidOut: textsOf(display, (parent) => shown.has(parent) && !left.has(parent)).length,
+  }
 }
 
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
@@ -81,6 +100,7 @@ const jobs = {
       empty: text.trim() === "" && !display.shadowRoot.querySelector("img, svg[role=img], hr"),
       invisible: INVISIBLE.test(text),
       elements: display.shadowRoot.querySelectorAll("*").length,
+      ...laidOut(display),
       forbidden: forbidden(display),
       ran: window.ran ?? {}.polluted ?? null,
       title: document.title,

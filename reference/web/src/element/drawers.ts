@@ -57,7 +57,7 @@ export async function draw(content: Leaf, drawing: Drawing, view: View, path: st
     case "notification":
       return notification(content, drawing);
     case "facts":
-      return facts(content);
+      return facts(content, drawing);
     case "metrics":
       return metrics(content, drawing);
     case "file":
@@ -124,15 +124,23 @@ function notification(content: Notification, { live }: Drawing): Drawn {
   return { body, copied: () => content.message, notices: cut === null ? [] : [cut] };
 }
 
-function facts(content: Facts): Drawn {
+/** A longer fact is laid out when it comes into sight. */
+const SHORT_FACT = 600;
+/** About as many stand in a line. */
+const CHARACTERS_OF_LINE = 60;
+
+async function facts(content: Facts, { pause }: Drawing): Promise<Drawn> {
   const { items } = content;
   const cut = itemsMissing(content);
   if (items.length === 0) return nothing();
   const list = html("dl", { class: "facts" });
   for (const [name, value] of items) {
+    await pause();
     const words = scalar(value);
-    const kind = { dir: "auto", class: words === null ? "absent" : undefined };
-    list.append(html("dt", { dir: "auto" }, label(name) || WORDS.NO_VALUE), html("dd", kind, words ?? WORDS.NO_VALUE));
+    const kind = words === null ? "absent" : words.length > SHORT_FACT && "long";
+    const shown = html("dd", { dir: "auto", class: kind }, words ?? WORDS.NO_VALUE);
+    shown.style.containIntrinsicBlockSize = `auto ${Math.ceil((words?.length ?? 1) / CHARACTERS_OF_LINE) * 1.5}em`;
+    list.append(html("dt", { dir: "auto" }, label(name) || WORDS.NO_VALUE), shown);
   }
   const copied = (): string =>
     items.map(([name, value]) => `${label(name)}: ${scalar(value) ?? WORDS.NO_VALUE}`).join("\n");
@@ -141,12 +149,14 @@ function facts(content: Facts): Drawn {
 
 const ARROWS = { up: "▲ ", down: "▼ " } as const;
 
-function metrics(content: Metrics, { quantity }: Drawing): Drawn {
+async function metrics(content: Metrics, { quantity, pause }: Drawing): Promise<Drawn> {
   const { items } = content;
   const cut = itemsMissing(content);
   if (items.length === 0) return nothing();
   const lines: string[] = [];
-  const tiles = items.map((metric) => {
+  const list = html("dl", { class: "metrics" });
+  for (const metric of items) {
+    await pause();
     const [value, unit] = amount(metric, quantity);
     const [words, direction] = change(metric, quantity);
     const name = label(metric.label);
@@ -163,10 +173,10 @@ function metrics(content: Metrics, { quantity }: Drawing): Drawn {
       direction ? ARROWS[direction] : "",
       words,
     );
-    return html("div", {}, html("dt", { dir: "auto" }, name || WORDS.NO_VALUE), number, words ? trend : null);
-  });
+    list.append(html("div", {}, html("dt", { dir: "auto" }, name || WORDS.NO_VALUE), number, words ? trend : null));
+  }
   return {
-    body: html("dl", { class: "metrics" }, ...tiles),
+    body: list,
     copied: () => lines.join("\n"),
     notices: cut === null ? [] : [cut],
   };

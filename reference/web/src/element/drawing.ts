@@ -1,5 +1,6 @@
 // What every drawer gets and gives back.
 import type { Quantity } from "../view/numerals.ts";
+import type { Pause } from "../view/payloads.ts";
 
 /** What the page does in place of the element where the element itself is not allowed to, as in a sandboxed frame. */
 export interface Host {
@@ -26,8 +27,7 @@ export interface Drawing {
   readonly room: Room;
   /** What the person chose in an earlier drawing of the same display (an order of rows, a filter), by place. */
   readonly choices: Map<string, unknown>;
-  /** Lets the page answer if the drawing has taken long since the last time. */
-  pause(): Promise<void>;
+  readonly pause: Pause;
 }
 
 /** How much of a display is drawn at once: Markdown costs more than any other text. */
@@ -66,9 +66,8 @@ export interface Drawn {
 }
 
 const LONGEST_BLOCK_MS = 30;
-
 /** Returns a `pause` that lets the page answer whenever about 30 ms of work are done. */
-export function pauses(): () => Promise<void> {
+export function pauses(): Pause {
   let since = performance.now();
   return async () => {
     if (performance.now() - since < LONGEST_BLOCK_MS) return;

@@ -26,25 +26,7 @@ const parser = new MarkdownIt({ html: false, linkify: false, maxNesting: MARKDOW
 // Words are parsed block by block in `drawMarkdown`, so that the page can answer in between.
 parser.core.ruler.enableOnly(["normalize", "block"]);
 
-const BLOCKS = new Set([
-  "p",
-  "h1",
-  "h2",
-  "h3",
-  "h4",
-  "h5",
-  "h6",
-  "ul",
-  "ol",
-  "li",
-  "blockquote",
-  "table",
-  "thead",
-  "tbody",
-  "tr",
-  "th",
-  "td",
-]);
+const BLOCKS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td".split(" "));
 const INLINE = new Set(["em", "strong", "s"]);
 
 /** Returns the text drawn. One that is nested so deep that words would be lost, or draws nothing, is shown as it is written. */
@@ -52,9 +34,9 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   const { room } = drawing;
   const characters = Math.max(room.characters, LEAST_ROOM.characters);
   const [most, cut] = beginning(source);
-  const start = first(most, characters);
-  room.characters -= start.length;
-  const shown = visible(start);
+  const whole = visible(first(most, characters));
+  const shown = first(whole, characters);
+  room.characters -= shown.length;
   const env = {}; // the addresses of its links, where they stand apart
   const [drawn] = measured(shown, LIMITS.MARKDOWN_PIECES);
   const tokens = parser.parse(shown.slice(0, drawn), env);
@@ -70,7 +52,7 @@ export async function drawMarkdown(source: string, drawing: Drawing): Promise<Dr
   if (isBlank(writer.root.textContent ?? "") && !writer.root.querySelector("hr")) return written();
   if (writer.root.childElementCount > BLOCKS_OUT_OF_SIGHT) writer.root.classList.add("long");
   const notices =
-    writer.full || start !== most ? ["the text is long; not all of it is shown"] : cut === null ? [] : [cut];
+    writer.full || shown !== whole || most.length > characters ? ["the text is long; not all of it is shown"] : cut === null ? [] : [cut];
   return { body: writer.root, copied: () => source, notices };
 }
 
@@ -155,7 +137,9 @@ class Writer {
   }
 
   #inline(tokens: readonly Token[]): void {
-    const bottom = this.#at;
+    const block = this.#at;
+    // In a block of `dir="auto"` itself, each node would have the browser look for the direction from its beginning.
+    const bottom = (this.#at = html("div"));
     const open: { token: Token; element: HTMLElement }[] = [];
     for (const token of tokens) {
       if (this.full) break;
@@ -175,7 +159,8 @@ class Writer {
       } else if (nesting === 1 && INLINE.has(tag)) this.#open(html(tag as "em"));
       else if (nesting === -1 && INLINE.has(tag)) this.#close();
     }
-    this.#at = bottom;
+    block.append(...bottom.childNodes);
+    this.#at = block;
   }
 
   /** Puts a link, or the words alone, in place of the span that the words of an outermost link were written into. */

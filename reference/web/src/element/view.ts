@@ -22,20 +22,8 @@ export interface ShownView {
 /** Returns the buttons of a content. */
 export type ButtonsOf = (drawn: Drawn, kind: Content["kind"], outermost: boolean) => readonly Button[];
 
-const CARDS = new Set([
-  "code",
-  "html",
-  "json",
-  "table",
-  "bars",
-  "plot",
-  "pie",
-  "heat",
-  "image",
-  "facts",
-  "metrics",
-  "file",
-]);
+/** What stands in the page without a frame around it. */
+const BARE = new Set(["text", "markdown", "notification", "group"]);
 
 /**
  * Returns a view drawn. `begun` gets its element before the content is complete, so that a long group can be seen growing.
@@ -56,7 +44,7 @@ export async function drawView(
   const title = view.title ? label(view.title) : "";
   const outermost = path === "";
   const far = drawing.room.views-- > 0 ? "" : " far";
-  const root = html("div", { class: `view${CARDS.has(content.kind) ? " card" : ""} of-${content.kind}${far}` });
+  const root = html("div", { class: `view${BARE.has(content.kind) ? "" : " card"} of-${content.kind}${far}` });
   if (title) {
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", title);
@@ -70,6 +58,7 @@ export async function drawView(
   } else {
     drawn = view.drawn ?? (await draw(content, drawing, view, path));
     leaves.push(drawn);
+    await drawing.pause(); // the browser takes as long again to lay it out
   }
   const head = html(
     "div",
@@ -94,8 +83,8 @@ export async function drawView(
 }
 
 function titled(title: string, { headingLevel }: Drawing): HTMLElement {
-  const heading = headingLevel === undefined ? {} : { role: "heading", "aria-level": headingLevel };
-  return html(headingLevel === undefined ? "p" : "div", { class: "title", dir: "auto", ...heading }, title);
+  const role = headingLevel && "heading";
+  return html("p", { class: "title", dir: "auto", role, "aria-level": headingLevel }, title);
 }
 
 function inside(drawing: Drawing, title: string): Drawing {

@@ -1,6 +1,6 @@
 // The custom element <xmcp-display>: draws one display envelope of any origin. It fetches nothing and runs nothing.
 import { plan } from "../view/fallback_ladder.ts";
-import type { View } from "../view/content.ts";
+import type { Content, View } from "../view/content.ts";
 import { english, inLocale, type Quantity } from "../view/numerals.ts";
 import { label } from "../view/untrusted.ts";
 import css from "./display.css";
@@ -157,17 +157,17 @@ export class XmcpDisplay extends HTMLElement {
       this.#put(undefined);
       return NOTHING_YET;
     }
-    let view: View = planned(envelope);
     const begun = (root: HTMLElement): void => {
       if (!this.#shown) this.#root.replaceChildren(root, this.#said);
     };
     const drawing = this.#circumstances();
+    let view: View = await planned(envelope, drawing);
     const buttonsOf = (drawn: Drawn, kind: string, outermost: boolean): Button[] =>
       this.#buttons(drawn, kind, outermost);
     try {
       const shown = await drawView(this.#showsSource ? sourceOf(envelope) : view, drawing, buttonsOf, begun);
       if (!this.#showsSource) view = shown.view;
-      this.#put(shown);
+      this.#put(shown, drawing.width);
     } catch (error) {
       this.#put(await drawView(failed(envelope, error), drawing, buttonsOf));
     }
@@ -195,7 +195,7 @@ export class XmcpDisplay extends HTMLElement {
     };
   }
 
-  #put(shown: ShownView | undefined): void {
+  #put(shown: ShownView | undefined, width = -1): void {
     const old = this.#shown;
     if (!shown) {
       this.#root.replaceChildren();
@@ -214,7 +214,7 @@ export class XmcpDisplay extends HTMLElement {
     this.#widths.clear();
     for (const drawn of shown?.leaves ?? []) {
       if (!drawn.resize) continue;
-      this.#widths.set(drawn.body, { drawn, width: -1 });
+      this.#widths.set(drawn.body, { drawn, width });
       this.#observer.observe(drawn.body);
     }
   }
@@ -297,9 +297,9 @@ function quantityIn(locale: string): Quantity {
   return known;
 }
 
-function planned(envelope: unknown): Planned {
+async function planned(envelope: unknown, { pause }: Drawing): Promise<Planned> {
   try {
-    const view = plan(envelope);
+    const view = await plan(envelope, pause);
     return XmcpDisplay.moreCharts?.(envelope, view, PARTS) ?? view;
   } catch (error) {
     return failed(envelope, error);
@@ -312,23 +312,20 @@ function typeOf(envelope: unknown): string {
 }
 
 function sourceOf(envelope: unknown): View {
-  let source: string;
   try {
-    source = JSON.stringify(envelope, null, 2);
+    const source = JSON.stringify(envelope, null, 2);
+    return untitled({ kind: "code", source, language: "json", filename: null });
   } catch {
-    return { content: { kind: "json", value: envelope }, renderedAs: "json", title: null, alt: null, notices: [] };
+    return untitled({ kind: "json", value: envelope });
   }
-  return {
-    content: { kind: "code", source, language: "json", filename: null },
-    renderedAs: "code",
-    title: null,
-    alt: null,
-    notices: [],
-  };
 }
 
 /** Returns the view of an envelope that this renderer failed at: never an empty one. */
 function failed(envelope: unknown, error: unknown): View {
-  const notices = [`the display cannot be drawn: ${error instanceof Error ? error.message : String(error)}`];
-  return { content: { kind: "json", value: envelope }, renderedAs: "json", title: null, alt: null, notices };
+  const reason = error instanceof Error ? error.message : String(error);
+  return untitled({ kind: "json", value: envelope }, `the display cannot be drawn: ${reason}`);
+}
+
+function untitled(content: Content, ...notices: string[]): View {
+  return { content, renderedAs: content.kind, title: null, alt: null, notices };
 }

@@ -9,26 +9,29 @@
 import { CannotShow, type View } from "./content.ts";
 import { isObject, member, type JsonObject } from "./json.ts";
 import { count } from "./numerals.ts";
-import { read } from "./payloads.ts";
+import { type Pause, read } from "./payloads.ts";
 import { type Fitted, Room } from "./room.ts";
 import { LIMITS } from "./tables.generated.ts";
 import { isBlank, label } from "./untrusted.ts";
 import { chartTitle, readChart } from "./vega_lite_charts.ts";
 import { firstOf } from "./wording.ts";
 
-/** Return what to show for `envelope`: a decoded display, possibly invalid, or any other value. */
-export function plan(envelope: unknown): View {
-  return planned(isObject(envelope) ? envelope : { payload: envelope }, 1, new Room());
+/**
+ * Return what to show for `envelope`: a decoded display, possibly invalid, or any other value. `pause` is asked between
+ * its parts.
+ */
+export function plan(envelope: unknown, pause: Pause): Promise<View> {
+  return planned(isObject(envelope) ? envelope : { payload: envelope }, 1, new Room(), pause);
 }
 
-function planned(envelope: JsonObject, depth: number, room: Room): View {
+async function planned(envelope: JsonObject, depth: number, room: Room, pause: Pause): Promise<View> {
   const links = chain(envelope);
   let title = words(envelope, "title");
   let refusal: string | null = null;
   for (const link of links) {
     const kind = member(link, "type");
     try {
-      let [content, leftOut] = contentOf(link, depth, room);
+      let [content, leftOut] = await contentOf(link, depth, room, pause);
       title = words(link, "title") ?? title ?? (kind === "chart" ? chartTitle(member(link, "payload")) : null);
       let alt = words(link, "alt");
       if (alt !== null && kind === "chart") [alt, leftOut] = room.words(alt, LIMITS.MESSAGE);
@@ -54,15 +57,16 @@ function chain(envelope: JsonObject): readonly JsonObject[] {
   return links;
 }
 
-function contentOf(envelope: JsonObject, depth: number, room: Room): Fitted {
+async function contentOf(envelope: JsonObject, depth: number, room: Room, pause: Pause): Promise<Fitted> {
   const [kind, payload] = [member(envelope, "type"), member(envelope, "payload")];
-  if (kind === "group") return group(payload, depth, room);
+  await pause();
+  if (kind === "group") return group(payload, depth, room, pause);
   if (kind === "chart") return room.fitted(readChart(payload));
-  const content = read(typeof kind === "string" ? kind : "", payload);
+  const content = await read(typeof kind === "string" ? kind : "", payload, pause);
   return room.fitted(content.kind === "image" ? { ...content, alt: content.alt || words(envelope, "alt") } : content);
 }
 
-function group(payload: unknown, depth: number, room: Room): Fitted {
+async function group(payload: unknown, depth: number, room: Room, pause: Pause): Promise<Fitted> {
   if (depth > LIMITS.GROUP_DEPTH) throw new CannotShow(`groups are nested more than ${LIMITS.GROUP_DEPTH} deep`);
   if (!Array.isArray(payload) || !payload.every(isObject)) throw new CannotShow("the payload is not a list of envelopes");
   if (payload.length > LIMITS.GROUP_ITEMS) {
@@ -71,7 +75,7 @@ function group(payload: unknown, depth: number, room: Room): Fitted {
   const views: View[] = [];
   for (const item of payload) {
     if (!room.hasPart()) return [{ kind: "group", views }, [firstOf(views.length, payload.length, "displays")]];
-    views.push(planned(item, depth + 1, room));
+    views.push(await planned(item, depth + 1, room, pause));
   }
   return [{ kind: "group", views }, []];
 }

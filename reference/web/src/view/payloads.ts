@@ -13,15 +13,19 @@ import { pictureSize } from "./picture_size.ts";
 import { fault } from "./shapes.ts";
 import { LIMITS, PAYLOADS } from "./tables.generated.ts";
 
+/** Lets the page answer if the work has taken long since the last time. */
+export type Pause = () => Promise<void>;
+
 /**
  * Return the content of a payload of one of the types in `READERS`.
  *
  * Throws CannotShow if the payload does not have the shape of this type, or is too large.
  */
-export function read(kind: string, payload: unknown): Content {
+export async function read(kind: string, payload: unknown, pause: Pause): Promise<Content> {
   const reader = entry(READERS, kind);
   if (!reader) throw new CannotShow("this renderer does not know it");
   if (fault(PAYLOADS, kind, payload) !== null) throw new CannotShow("the payload does not have the shape of this type");
+  await pause();
   return reader(payload);
 }
 
@@ -153,9 +157,10 @@ function code(payload: unknown): Content {
 
 function facts(payload: unknown): Content {
   if (!Array.isArray(payload)) {
-    const names = Object.keys(payload as JsonObject);
-    const items = names.slice(0, LIMITS.ITEMS).map((name): [string, unknown] => [name, (payload as JsonObject)[name]]);
-    return { kind: "facts", items, total: names.length };
+    const items: [string, unknown][] = [];
+    let total = 0;
+    for (const name in payload as JsonObject) if (total++ < LIMITS.ITEMS) items.push([name, (payload as JsonObject)[name]]);
+    return { kind: "facts", items, total };
   }
   const written = payload as { label: string; value: unknown }[];
   const items = written.slice(0, LIMITS.ITEMS).map((fact): [string, unknown] => [fact.label, fact.value]);

@@ -24,7 +24,8 @@ export interface ColumnView {
   readonly align: Align;
   readonly header: boolean;
   readonly numeric: boolean;
-  cell(row: number): string | null;
+  /** Returns the text of a cell, cut at `most` characters. */
+  cell(row: number, most?: number): string | null;
 }
 
 /** Return the columns of a table with the cells of its first `mostRows` rows. */
@@ -40,10 +41,10 @@ function columnView(table: Table, column: Column, at: number, shown: number, qua
     align: column.align,
     header: column.header,
     numeric,
-    cell(row) {
+    cell(row, most) {
       const value = table.rows.at(row)?.[at];
       if (numeric && typeof value === "number") return column.grouped ? quantity(value) : asSent(value);
-      return scalar(value);
+      return scalar(value, most);
     },
   };
 }

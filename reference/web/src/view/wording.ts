@@ -23,12 +23,12 @@ type Cut = readonly [text: string, notice: string | null];
 
 const DIRECTIONS: Readonly<Record<string, Direction>> = { "+": "up", "-": "down", "−": "down" };
 
-/** Return the text of one JSON value in a cell, cut at `LIMITS.CELL` characters; null for `null`. */
-export function scalar(value: unknown): string | null {
+/** Return the text of one JSON value in a cell, cut at `most` characters; null for `null`. */
+export function scalar(value: unknown, most: number = LIMITS.CELL): string | null {
   if (value === null || value === undefined) return null;
   const words = typeof value === "string" ? value : outline(value, null)[0];
-  const start = first(words, LIMITS.CELL);
-  return visible(start === words ? words : `${start}… (${lengthOf(words) - LIMITS.CELL} more characters)`);
+  const start = first(words, most);
+  return visible(start === words ? words : `${start}… (${lengthOf(words) - most} more characters)`);
 }
 
 /** Return the sentence about a part that is shown. `what` is the plural of its pieces. */

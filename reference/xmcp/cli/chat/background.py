@@ -145,7 +145,7 @@ class Chat:
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Have Ctrl-C raise `KeyboardInterrupt`, while the person is asked something."""
+    """Have Ctrl-C raise `KeyboardInterrupt`: while the person is asked something, or a display is drawn."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

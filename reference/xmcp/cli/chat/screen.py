@@ -8,6 +8,7 @@ by `xmcp.render.view.untrusted`.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from xmcp.chat.events import ChatChunk, ChatResult
+from xmcp.cli.chat.background import interrupts_raised
 from xmcp.cli.chat.calls import call_line, error_line, seconds, share
 from xmcp.cli.chat.live_lines import LiveLines, drawn
 from xmcp.cli.chat.money import used
@@ -220,7 +222,15 @@ class Screen:
 
     def _tool_display(self, chunk: Any) -> None:
         self._finish_text()
-        self.show(framed(chunk.envelope, chunk.tool_name, self._servers.get(chunk.call_id), lines=self._lines))
+        display = framed(chunk.envelope, chunk.tool_name, self._servers.get(chunk.call_id), lines=self._lines)
+        try:
+            with interrupts_raised():  # a large one takes seconds
+                lines = drawn(self.console, display, self.console.width)
+        except KeyboardInterrupt:
+            self.say("The display was not drawn to its end.", "dim")
+            signal.raise_signal(signal.SIGINT)  # to whom it belongs
+        else:
+            self._stay(lines)
 
     def _warning(self, chunk: Any) -> None:
         if chunk.turn == 0:  # about the servers: each chat repeats it

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from xmcp.cli.chat.approvals import Approvals
-from xmcp.cli.chat.background import Ask, Background, Interrupt, Over
+from xmcp.cli.chat.background import Ask, Background, Interrupt, Over, interrupts_raised
 from xmcp.cli.chat.calls import error_line
 from xmcp.cli.chat.screen import ENDS
 from xmcp.client import ChatChunk, ChatFailed, ChatWarning, Conversation, Done, ToolDisplay, ToolError, ToolWarning
@@ -46,7 +46,12 @@ def answer_once(
                 case Interrupt():
                     return _INTERRUPTED
                 case ToolDisplay(envelope=envelope):
-                    click.echo(to_text(envelope, width, lines=lines), nl=False)
+                    try:
+                        with interrupts_raised():  # a large one takes seconds
+                            text = to_text(envelope, width, lines=lines)
+                    except KeyboardInterrupt:
+                        return _INTERRUPTED
+                    click.echo(text, nl=False)
                 case Done():
                     done = message
                 case Over(error=error) if error is not None and not isinstance(error, Exception):

@@ -13,13 +13,16 @@ from functools import partial
 from typing import Any
 
 from rich.box import ROUNDED
+from rich.cells import set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from xmcp.render.envelopes import AnyEnvelope, view_of
+from xmcp.render.terminal.as_written import view_as_written, writing
 from xmcp.render.terminal.bars import BarChart
 from xmcp.render.terminal.canvas import NARROWEST
 from xmcp.render.terminal.markdown import SafeMarkdown
@@ -31,6 +34,8 @@ from xmcp.render.view.charts import bars_of_pie, chart_table
 from xmcp.render.view.links import link
 from xmcp.render.view.untrusted import is_blank, label, visible
 
+_EDGES = 6
+"""Cells of the upper edge of a frame beside the words in it."""
 _NOTHING = Text(wording.NOTHING, style="dim")
 
 
@@ -43,7 +48,7 @@ def render(envelope: AnyEnvelope, width: int | None = None, *, lines: Lines | No
         lines: What the lines of charts are drawn with, `braille` or `blocks`, which every font has in the width of its
             letters. None: braille on a terminal, blocks elsewhere.
     """
-    return _WithWidth(draw(view_of(envelope), lines=lines), width)
+    return _Drawn(view_of(envelope), width, lines)
 
 
 def framed(
@@ -58,8 +63,7 @@ def framed(
         lines: As for `render`.
     """
     origin = label(tool_name, 60) if server is None else f"{label(tool_name, 60)} of {label(server, 40)}"
-    title = Text.assemble(("shown by ", ""), (origin, "bold"), overflow="ellipsis", no_wrap=True)
-    return Panel(render(envelope, lines=lines), title=title, title_align="left", box=ROUNDED, border_style="cyan")
+    return _Framed(render(envelope, lines=lines), origin)
 
 
 def to_text(envelope: AnyEnvelope, width: int = 80, *, lines: Lines | None = None) -> str:
@@ -74,15 +78,36 @@ def to_text(envelope: AnyEnvelope, width: int = 80, *, lines: Lines | None = Non
 
 
 @dataclass(frozen=True, slots=True)
-class _WithWidth:
-    """Draws `drawn` in at most `width` cells, but never in less than is readable."""
+class _Drawn:
+    """Draws a view in at most `width` cells, but never in less than is readable."""
 
-    drawn: RenderableType
+    view: content.View
     width: int | None
+    lines: Lines | None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width if self.width is None else min(self.width, options.max_width)
-        yield from console.render(self.drawn, options.update(width=max(width, NARROWEST), height=None))
+        written = writing(console)
+        drawn = draw(view_as_written(self.view, written), lines=self.lines)
+        width = max(width - len(written("…")) + 1, NARROWEST)  # it ends what is cut
+        for text, style, control in console.render(drawn, options.update(width=width, height=None)):
+            yield Segment(text if control else written(text), style, control)
+
+
+@dataclass(frozen=True, slots=True)
+class _Framed:
+    """Draws a frame around `drawn`, with its origin in the upper edge."""
+
+    drawn: RenderableType
+    origin: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        written = writing(console)
+        title, end = Text(f"shown by {written(self.origin)}"), written("…")
+        if title.cell_len > (room := options.max_width - _EDGES):
+            title = Text(set_cell_size(title.plain, room - len(end)).rstrip() + end)
+        title.stylize("bold", len("shown by "))
+        yield Panel(self.drawn, title=title, title_align="left", box=ROUNDED, border_style="cyan")
 
 
 def draw(view: content.View, *, lines: Lines | None = None) -> RenderableType:

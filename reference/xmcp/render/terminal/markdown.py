@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
 
+from xmcp.render.terminal.as_written import Written, writing
 from xmcp.render.terminal.syntax import MOST_COLOURED, source
 from xmcp.render.view.markdown import DEEPEST, parse, written_target
 from xmcp.render.view.untrusted import visible
@@ -67,11 +68,21 @@ class SafeMarkdown(Markdown):
         self._blank = not any(t.type == "hr" or t.content.strip() for t in self._flatten_tokens(self.parsed))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        written = writing(console)
         if self._blank or self._least > options.max_width:
-            yield Text(self._source)
+            yield Text(written(self._source))
         else:
+            _write(self.parsed, written)
             with console.use_theme(_STYLES):
                 yield from super().__rich_console__(console, options)
+
+
+def _write(tokens: Sequence[Token], written: Written) -> None:
+    """Have the words of tokens as the file of a console writes them; of those that are, nothing changes."""
+    for token in tokens:
+        if token.type != "inline":
+            token.content = written(token.content)
+        _write(token.children or [], written)
 
 
 def _least_width(tokens: Sequence[Token]) -> float:

@@ -7,6 +7,8 @@ import * as frame from "./frame.ts";
 
 const LOWEST = 0.08;
 const CELL_HEIGHT = 26;
+/** In a grid of more cells, their numbers are said by the pointer alone. */
+const MOST_NUMBERS = 2_000;
 
 /** Returns the chart in `width` pixels. */
 export function drawHeat(heat: Heat, width: number, words: ChartWords): Sketch {
@@ -33,7 +35,7 @@ export function drawHeat(heat: Heat, width: number, words: ChartWords): Sketch {
         "fill-opacity": Math.round(opacity * 100) / 100,
       });
       const label = words.quantity(value);
-      if (frame.textWidth(label) > cell - 6) return [mark];
+      if (heat.rows.length * heat.columns.length > MOST_NUMBERS || frame.textWidth(label) > cell - 6) return [mark];
       const tone = opacity > 0.89 ? "value inside" : opacity > 0.65 ? "value between" : "value";
       return [
         mark,

@@ -1,5 +1,6 @@
-// A table. Up to 200 rows of up to 4,000 cells stand in the page; of a longer one only those in sight do, in lines of one
-// height.
+// A table. Up to 200 rows of up to 4,000 cells and 100,000 characters stand in the page; of a longer one only those in
+// sight do, in lines of one height.
+import { first } from "../../view/code_points.ts";
 import type { Rows, Table } from "../../view/content.ts";
 import { asSent } from "../../view/numerals.ts";
 import { type ColumnView, MAX_ROWS, columnsMissing, columnsOf, rowsMissing } from "../../view/tables.ts";
@@ -11,6 +12,7 @@ import { commaSeparated, tabSeparated } from "./saved_table.ts";
 
 const MOST_ROWS_IN_PAGE = 200;
 const MOST_CELLS_IN_PAGE = 4_000;
+const MOST_CHARACTERS_IN_PAGE = 100_000;
 const MOST_ROWS_ON_PAPER = 5_000;
 /** From this number of rows on there is a field that filters them. */
 const ROWS_TO_FILTER = 12;
@@ -19,6 +21,8 @@ const [ROWS_OUT_OF_SIGHT, CELLS_OUT_OF_SIGHT] = [12, 240];
 const ROW_HEIGHT = 32;
 const HEIGHT_IN_SIGHT = 432;
 const WIDEST_COLUMN = 36;
+/** Characters of a row whose lines have one height: of each cell, more than are in sight. */
+const CHARACTERS_OF_ROW = 3_200;
 const MOST_DECIMALS = 12;
 /** A text of up to this number of characters is not broken into lines, such as a date. */
 const SHORT = 16;
@@ -102,6 +106,7 @@ class ShownTable {
   #first = -1;
   #last = -1;
   readonly #outOfSight: number;
+  readonly #most: number;
   #waiting = 0;
   #choosing = 0;
 
@@ -114,7 +119,9 @@ class ShownTable {
   ) {
     this.#outOfSight = Math.min(ROWS_OUT_OF_SIGHT, Math.ceil(CELLS_OUT_OF_SIGHT / columns.length));
     this.#rows = table.rows.length > MAX_ROWS ? table.rows.slice(0, MAX_ROWS) : table.rows;
-    this.#long = this.#rows.length > Math.min(MOST_ROWS_IN_PAGE, MOST_CELLS_IN_PAGE / columns.length);
+    this.#most = Math.ceil(CHARACTERS_OF_ROW / columns.length);
+    this.#long =
+      this.#rows.length > Math.min(MOST_ROWS_IN_PAGE, MOST_CELLS_IN_PAGE / columns.length) || this.#isWordy();
     const kept = drawing.choices.get(path) as Choice | undefined;
     this.#choice = kept ?? { column: undefined, direction: "ascending", filter: "", scrolled: 0 };
     drawing.choices.set(path, this.#choice);
@@ -143,14 +150,23 @@ class ShownTable {
     if (printing) {
       this.#space.style.height = "auto";
       this.#show(0, Math.min(this.#filtered.length, MOST_ROWS_ON_PAPER));
-    } else this.resize();
+    } else {
+      this.#first = -1;
+      this.resize();
+    }
   }
 
   resize(): void {
     // To measure a table that the browser has not laid out would make it do so.
-    if (!this.#long || this.#scroll.checkVisibility?.({ contentVisibilityAuto: true }) === false) return;
-    this.#first = -1;
-    this.#showInSight();
+    if (this.#long && this.#scroll.checkVisibility?.({ contentVisibilityAuto: true }) !== false) this.#showInSight();
+  }
+
+  #isWordy(): boolean {
+    let left = MOST_CHARACTERS_IN_PAGE;
+    for (let row = 0; row < this.#rows.length; row++) {
+      for (const column of this.columns) if ((left -= column.cell(row)?.length ?? 0) < 0) return true;
+    }
+    return false;
   }
 
   #header(column: ShownColumn): HTMLElement {
@@ -284,7 +300,8 @@ class ShownTable {
   }
 
   #cell(row: number, column: ShownColumn): HTMLElement {
-    const words = column.cell(row);
+    const whole = column.cell(row, this.#long ? this.#most : undefined);
+    const words = whole && this.#long && whole.length > this.#most ? `${first(whole, this.#most)}…` : whole;
     const short = !this.#long && words !== null && words.length <= SHORT;
     const kind = [this.#alignment(column), short ? "short" : ""].filter(Boolean).join(" ") || undefined;
     const cell = column.header
@@ -293,7 +310,7 @@ class ShownTable {
     if (words === null) cell.append(html("span", { class: "absent" }, WORDS.NO_VALUE));
     else if (column.numeric && column.decimals) cell.append(...aligned(words, column));
     else cell.textContent = words;
-    if (this.#long && words !== null && words.length > 24) cell.title = words;
+    if (this.#long && whole !== null && whole.length > 24) cell.title = whole;
     return cell;
   }
 
@@ -302,7 +319,7 @@ class ShownTable {
     const columns = this.columns.map((column) => {
       let widest = column.title.length + 3;
       for (let row = 0; row < this.#rows.length; row += step) {
-        widest = Math.max(widest, column.cell(row)?.length ?? 1);
+        widest = Math.max(widest, column.cell(row, WIDEST_COLUMN)?.length ?? 1);
       }
       const width = html("col");
       width.style.width = `calc(${Math.min(widest + 1, WIDEST_COLUMN)}ch + 1.5rem)`;
