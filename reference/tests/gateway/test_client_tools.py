@@ -315,6 +315,17 @@ async def test_an_ag_ui_client_gets_the_call_and_its_messages_are_joined() -> No
     assert ">5<" in told[5][1]
 
 
+def test_what_was_said_before_a_call_is_one_message_with_it_and_other_messages_stay() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+    said: dict[str, Any] = {"role": "assistant", "content": "a"}
+    result = {"role": "tool", "tool_call_id": "c", "content": "x"}
+    one = {**said, "content": "a\n\na", "tool_calls": [call]}
+    last = {**said, "content": None, "tool_calls": [call]}
+    assert joined([QUESTION, said, said, {**last}, result, said]) == [QUESTION, one, result, said]
+    assert joined([QUESTION, said, said]) == [QUESTION, said, said]
+    assert joined([last, QUESTION])[1]["content"].startswith("There is no result")
+
+
 async def test_what_a_page_sends_costs_a_time_that_grows_no_faster_than_its_size() -> None:
     def spent(size: int) -> float:
         said = {"role": "assistant", "content": "x"}

@@ -144,7 +144,8 @@ class ToolTurn:
 
     @property
     def open_calls(self) -> list[ToolRequested]:
-        """The calls that the application is to make, in call order: the turn ends without their results."""
+        """The calls that the application is to make, in call order: the turn ends without their results, or, if it
+        timed out, with errors in their place."""
         return list(self._open.values())
 
     @property
@@ -217,7 +218,6 @@ class ToolTurn:
                     yield outcome_event
                 reported = await self._call_hooks(reported)
             if self.timed_out:
-                self._open.clear()
                 await _cancel_and_wait(tasks)
                 for index, call in enumerate(self._calls):
                     if self.outcomes[index] is None:
