@@ -113,7 +113,9 @@ async def test_a_history_that_no_model_takes_is_refused() -> None:
         with pytest.raises(TypeError, match="list of messages"):
             await client.chat("q", "text")  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="user_query must be a text"):
-            await client.chat(None, [])  # type: ignore[arg-type]
+            await client.chat(5, [])  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="pass a query"):
+            await client.chat(None, [])
 
 
 async def test_a_client_that_is_not_entered_says_how_to() -> None:

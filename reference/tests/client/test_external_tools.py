@@ -110,8 +110,13 @@ async def test_open_calls_go_before_displays_and_after_a_question_and_the_time_l
         result = await ai.chat("q", [], external_tools=[ASK])
     assert (result["stop_reason"], result["answer"], result.open_calls) == ("clarify", "Which?", [])
     valid(result["history"])
-    async with AIClient([server], llm_provider=ScriptedModel(asks("ask_page", "hang")), chat_timeout=0.05) as ai:
+    late = ScriptedModel(asks("ask_page", "hang"))
+    told: list[Any] = []
+    async with AIClient(
+        [server], llm_provider=late, chat_timeout=0.05, on_error=lambda one, _: told.append(one.code)
+    ) as ai:
         result = await ai.chat("q", [], external_tools=[ASK])
+    assert told == ["TIMEOUT", "TIMEOUT"]
     assert (result["stop_reason"], result.open_calls) == ("timeout", [])
     assert 'code="TIMEOUT"' in result["history"][-2]["content"]
     valid(result["history"])

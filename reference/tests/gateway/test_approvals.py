@@ -16,7 +16,9 @@ from xmcp.client import ChatContext, ToolState
 from xmcp.gateway.approval import reason_to_ask
 from xmcp.gateway.config import ChatSettings
 from xmcp.gateway.keys import digest
+from xmcp.gateway.runs.events import EventType, RunEvent, new_run_id
 from xmcp.gateway.runs.patience import Patience, RunLimits
+from xmcp.gateway.runs.state import RunState
 
 SSE = {"accept": "text/event-stream"}
 ADDS = asks(("add", {"a": 2, "b": 3}))
@@ -202,6 +204,26 @@ async def test_a_run_that_waits_needs_no_reader_and_goes_on_when_it_is_answered(
     assert run.state.status == "finished"
 
 
+async def test_a_run_that_was_answered_goes_on_to_its_end_without_a_reader() -> None:
+    go_on = asyncio.Event()
+
+    async def later(_: Any) -> str:
+        await go_on.wait()
+        return "done"
+
+    soon = {**ASKING, "runs": {"client_gone_seconds": 0.05}}
+    async with served(ScriptedModel(ADDS, later), soon) as gateway, gateway.http() as http:
+        async with http.stream("POST", "/chat", json={"input": "go"}, headers=SSE):
+            (run,) = gateway.gateway.runs.running
+            await until(lambda: run.state.approvals)
+        await http.post(f"/runs/{run.id}/input", json=answer())
+        await until(lambda: run.is_alone)
+        await asyncio.sleep(0.3)
+        go_on.set()
+        await run.over()
+    assert run.state.answer == "done"
+
+
 async def test_a_run_whose_question_ends_without_an_answer_ends_if_nobody_reads_it() -> None:
     config = {"chat": {"approve": ["add"], "approval_seconds": 0.3}, "runs": {"client_gone_seconds": 0.05}}
     async with served(ScriptedModel(ADDS, asks("wait")), config) as gateway, gateway.http() as http:
@@ -344,6 +366,21 @@ async def test_an_answer_of_a_page_for_a_run_that_is_gone_or_of_others_is_refuse
         assert (await http.post("/ui/ai-sdk", json=body)).status_code == 409
         await run.over()
         assert run.is_alone
+
+
+def test_a_run_waits_for_a_person_only_when_nothing_else_goes_on() -> None:
+    state = RunState()
+    call = {"step": 1, "call_id": "c0", "tool": "add"}
+    other = {**call, "call_id": "c1"}
+    told: list[tuple[EventType, Any, bool]] = [
+        ("tool.started", other, False),
+        ("approval.required", call, False),
+        ("tool.finished", {**other, "status": "ok"}, True),
+        ("approval.answered", {**call, "approved": True}, False),
+    ]
+    for seq, (kind, data, waits) in enumerate(told, start=1):
+        state.apply(RunEvent(new_run_id(), 1, seq, kind, data, b""))
+        assert state.waits_for_person is waits
 
 
 def call(tool: str, *, read_only: bool = False) -> ToolState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from support.gateways import chunks_in, events_in, served
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.completions import VendorState
+from xmcp.gateway.decoders.ui_messages import _of_parts, joined
 from xmcp.gateway.keys import digest
 from xmcp.providers import Completion
 
@@ -279,7 +281,8 @@ async def test_a_page_of_the_ai_sdk_gets_the_call_and_sends_its_output_in_the_sa
 
 
 async def test_an_ag_ui_client_gets_the_call_and_its_messages_are_joined() -> None:
-    model = ScriptedModel(asks(CALL, ("add", {"a": 2, "b": 3}), CALL, text="I ask."), "done")
+    added = asks(("add", {"a": 1, "b": 1}), text="I add.")
+    model = ScriptedModel(added, asks(CALL, ("add", {"a": 2, "b": 3}), CALL, text="I ask."), "done")
     run: dict[str, Any] = {"threadId": "t", "runId": "r", "state": {}, "context": [], "forwardedProps": {}}
     tools = [{"name": "ask_page", "description": "Asks.", "parameters": {"type": "object"}}]
     messages: list[Any] = [{"id": "1", "role": "user", "content": "go"}]
@@ -292,6 +295,9 @@ async def test_an_ag_ui_client_gets_the_call_and_its_messages_are_joined() -> No
         assert values[-1]["result"] == {"stopReason": "tool_calls"}
         function = {"name": "ask_page", "arguments": "{}"}
         messages += [
+            {"id": "1a", "role": "assistant", "content": "I add."},
+            {"id": "1b", "role": "assistant", "toolCalls": [{"id": "c0", "type": "function", "function": function}]},
+            {"id": "1c", "role": "tool", "toolCallId": "c0", "content": "2"},
             {"id": "2", "role": "assistant", "content": "I ask."},
             {"id": "3", "role": "assistant", "toolCalls": [{"id": "c1", "type": "function", "function": function}]},
             {"id": "4", "role": "tool", "toolCallId": "c1", "content": "5"},
@@ -302,6 +308,36 @@ async def test_an_ag_ui_client_gets_the_call_and_its_messages_are_joined() -> No
         ]
         await http.post("/ui/ag-ui", json={**run, "tools": tools, "messages": messages})
     told = sent(model)
-    assert told[1] == ("assistant", ("I ask.", [ids[0], "c1", ids[1]]))
-    assert (told[2][1], told[4][1]) == ("blue", "green")
-    assert ">5<" in told[3][1]
+    assert [role for role, _ in told] == ["user", "assistant", "tool", "assistant", "tool", "tool", "tool"]
+    assert told[1] == ("assistant", ("I add.", ["c0"]))
+    assert told[3] == ("assistant", ("I ask.", [ids[0], "c1", ids[1]]))
+    assert (told[4][1], told[6][1]) == ("blue", "green")
+    assert ">5<" in told[5][1]
+
+
+def test_what_was_said_before_a_call_is_one_message_with_it_and_other_messages_stay() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+    said: dict[str, Any] = {"role": "assistant", "content": "a"}
+    result = {"role": "tool", "tool_call_id": "c", "content": "x"}
+    one = {**said, "content": "a\n\na", "tool_calls": [call]}
+    last = {**said, "content": None, "tool_calls": [call]}
+    assert joined([QUESTION, said, said, {**last}, result, said]) == [QUESTION, one, result, said]
+    assert joined([QUESTION, said, said]) == [QUESTION, said, said]
+    assert joined([last, QUESTION])[1]["content"].startswith("There is no result")
+
+
+async def test_what_a_page_sends_costs_a_time_that_grows_no_faster_than_its_size() -> None:
+    def spent(size: int) -> float:
+        said = {"role": "assistant", "content": "x"}
+        call = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+        calls = [{**said, "tool_calls": [{**call, "id": f"c{n}"}]} for n in range(size)]
+        answers = [{"role": "tool", "tool_call_id": f"c{n}", "content": "x"} for n in range(size)]
+        parts = [{"type": "step-start"}] * (10 * size)
+        began = time.process_time()
+        for _ in range(3):
+            assert len(joined([*calls, *answers])) == size + 1
+            assert [*_of_parts({"role": "assistant", "parts": parts}, "messages[0]")] == [None]
+        return time.process_time() - began
+
+    spent(500)
+    assert spent(20_000) < 200 * max(spent(1_000), 0.002)

@@ -130,10 +130,8 @@ class ToolTurn:
         """In call order. Each is set as soon as its call has ended, which may be before its events are yielded."""
         self.displays: list[DisplayEnvelope] = []
         """The displays of the turn so far, in call order."""
-        self.open_calls: list[ToolRequested] = []
-        """The calls that the application is to make, in call order: the turn ends without their results."""
-        self._open: set[int] = set()
-        """Their places."""
+        self._open: dict[int, ToolRequested] = {}
+        """The calls that the application is to make, by their places."""
         self.timed_out = False
         """Whether the chat's time limit passed before all calls had ended."""
 
@@ -143,6 +141,12 @@ class ToolTurn:
         contents = [outcome.content if outcome else None for outcome in self.outcomes]
         assistant, *answers = messages.turn_messages(self._text, self._calls, contents)
         return [with_vendor_state(assistant, self._vendor_state), *answers]
+
+    @property
+    def open_calls(self) -> list[ToolRequested]:
+        """The calls that the application is to make, in call order: the turn ends without their results, or, if it
+        timed out, with errors in their place."""
+        return list(self._open.values())
 
     @property
     def first_display(self) -> DisplayEnvelope | None:
@@ -185,8 +189,7 @@ class ToolTurn:
             arguments = None if isinstance(parsed, ErrorInfo) else copied_json(parsed)
             yield (requested := ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments))
             if arguments is not None and index < self._max_calls and requested.tool_name in self._catalogue.external:
-                self.open_calls.append(requested)
-                self._open.add(index)
+                self._open[index] = requested
             read += len(call.arguments)
             if read > READ_IN_A_ROW:
                 await asyncio.sleep(0)
@@ -215,8 +218,6 @@ class ToolTurn:
                     yield outcome_event
                 reported = await self._call_hooks(reported)
             if self.timed_out:
-                self.open_calls.clear()
-                self._open.clear()
                 await _cancel_and_wait(tasks)
                 for index, call in enumerate(self._calls):
                     if self.outcomes[index] is None:

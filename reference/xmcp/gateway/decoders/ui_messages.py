@@ -140,11 +140,13 @@ def _of_parts(message: Any, place: str) -> Iterator[Any]:
         yield _message(role, _parts(parts, place))
         return
     step: list[Any] = []
+    has_calls = False
     for part in [*parts, {"type": "step-start"}]:
         step.append(part)
-        if isinstance(part, dict) and part.get("type") == "step-start" and any(map(_is_left_to_page, step)):
+        has_calls = has_calls or _is_left_to_page(part)
+        if has_calls and isinstance(part, dict) and part.get("type") == "step-start":
             yield from _of_step(step, place)
-            step = []
+            step, has_calls = [], False
     yield _message(role, _parts(step, place))
 
 
@@ -198,22 +200,34 @@ def joined(listed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     is a result.
     """
     messages: list[dict[str, Any]] = []
-    open_ids: list[str] = []
+    said: list[dict[str, Any]] = []
+    open_ids: dict[Any, None] = {}
     for message in [*listed, {"role": ""}]:
-        last = messages[-1] if messages else {"role": ""}
-        if message["role"] == last["role"] == "assistant" and message.get("tool_calls"):
-            texts = [one["content"] for one in (last, message) if one["content"]]
-            calls = [*last.get("tool_calls", ()), *message["tool_calls"]]
-            messages[-1] = {"role": "assistant", "content": "\n\n".join(texts) or None, "tool_calls": calls}
-        elif message["role"] == "tool":
-            open_ids = [one for one in open_ids if one != message["tool_call_id"]]
+        if message["role"] == "tool":
+            messages += _as_one(said)
+            open_ids.pop(message["tool_call_id"], None)
+            messages.append(message)
+            said = []
+            continue
+        if message["role"] != "assistant" or not said:
+            messages += _as_one(said)
+            messages += [{"role": "tool", "tool_call_id": one, "content": NO_RESULT} for one in open_ids]
+            said, open_ids = [], {}
+        if message["role"] != "assistant":
             messages.append(message)
             continue
-        else:
-            messages += [{"role": "tool", "tool_call_id": one, "content": NO_RESULT} for one in open_ids]
-            messages.append(message)
-        open_ids = [call["id"] for call in messages[-1].get("tool_calls", ())]
+        said.append(message)
+        open_ids.update((call["id"], None) for call in message.get("tool_calls", ()))
     return messages[:-1]
+
+
+def _as_one(said: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Return messages of the assistant that follow each other: one message if there are calls in them."""
+    calls = [call for message in said for call in message.get("tool_calls", ())]
+    if not calls:
+        return said
+    text = "\n\n".join(message["content"] for message in said if message["content"])
+    return [{"role": "assistant", "content": text or None, "tool_calls": calls}]
 
 
 def _parts(parts: Sequence[Any], place: str) -> list[dict[str, Any]]:
