@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,8 @@ def account(name: str = "tenant:acme", **limits: float) -> Account:
 @asynccontextmanager
 async def ledger_of(database: KeyDatabase | None, clock: Clock | None = None) -> AsyncIterator[Ledger]:
     """A ledger; without a database it is in memory."""
-    driver = MemoryDriver() if database is None else driver_for(database.address)
-    thread = DatabaseThread(driver, "test ledger")
+    make = MemoryDriver if database is None else partial(driver_for, database.address)
+    thread = DatabaseThread(make, "test ledger")
     times = {} if clock is None else {"clock": clock}
     locks = database is not None and database.address.kind == "postgresql"
     ledger = Ledger(thread, locks=locks, ttl=60, **times)  # type: ignore[arg-type]

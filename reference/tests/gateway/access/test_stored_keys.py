@@ -30,7 +30,7 @@ class Lookups:
 
     def __init__(self, database: KeyDatabase) -> None:
         self.clock = Clock(1_000.0)
-        self.thread = DatabaseThread(driver_for(database.address), "test keys")
+        self.thread = DatabaseThread(lambda: driver_for(database.address), "test keys")
         self.keys = StoredKeys(PEPPER, self.thread, "none", clock=self.clock)
         self.queries = 0
         run = self.thread.run
@@ -356,7 +356,7 @@ async def test_a_database_that_is_stuck_costs_a_bounded_time_and_then_none(postg
 
 async def test_lookups_that_wait_have_an_end(tmp_path) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
-    thread = DatabaseThread(driver_for(stored.address), "test", waiting=5)
+    thread = DatabaseThread(lambda: driver_for(stored.address), "test", waiting=5)
     release = asyncio.Event()
     loop = asyncio.get_running_loop()
 

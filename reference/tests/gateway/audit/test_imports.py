@@ -24,11 +24,21 @@ def _run(code: str) -> str:
         "import xmcp.gateway.audit",
         "from xmcp.cli import run; assert run(['--help']) == 0",
         "from xmcp.cli import run; assert run(['audit', '--help']) == 0",
+        "from xmcp.cli import run; assert run(['gateway', 'keys', '--help']) == 0",
     ],
 )
 def test_the_database_packages_are_not_loaded(code: str) -> None:
     loaded = {*_run(f"import sys; {code}; print(*sys.modules)").splitlines()[-1].split()}
     assert loaded & HEAVY == set()
+
+
+def test_a_gateway_without_a_database_loads_no_database_package() -> None:
+    code = (
+        "import sys; from xmcp.cli.gateway_parts import gateway_of; from xmcp.gateway.config import GatewayConfig\n"
+        "from xmcp.gateway.http.app import application\n"
+        "application(gateway_of(GatewayConfig(), {}, provider='demo')); print(*sys.modules)"
+    )
+    assert {*_run(code).splitlines()[-1].split()} & (HEAVY - {"sqlite3"}) == set()
 
 
 def test_without_the_packages_a_store_says_what_to_install() -> None:

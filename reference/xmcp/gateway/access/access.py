@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from xmcp.gateway.access.database_thread import DatabaseThread
 from xmcp.gateway.access.issued_keys import Pepper
 from xmcp.gateway.access.ledger import Ledger
-from xmcp.gateway.access.memory_driver import MemoryDriver
 from xmcp.gateway.access.rates import Rate, Rates, TooFast
 from xmcp.gateway.access.stored_keys import KeyRefused, StoredKeys
 from xmcp.gateway.audit.database import Address
-from xmcp.gateway.audit.drivers import Driver, Execute, driver_for
 from xmcp.gateway.keys import Keys, bearer_key
 from xmcp.gateway.runs.request import Caller, Profile
+
+if TYPE_CHECKING:
+    from xmcp.gateway.audit.drivers import Driver, Execute
 
 T = TypeVar("T")
 
@@ -56,12 +58,12 @@ class Access:
         self._stored: StoredKeys | None = None
         if database is not None:
             # One for each task: many lookups do not keep a chat waiting, nor the other way round.
-            lookups = self._thread(driver_for(database.address), "xmcp keys")
-            self._admin = self._thread(driver_for(database.address), "xmcp admin")
+            lookups = self._thread(database.address, "xmcp keys")
+            self._admin = self._thread(database.address, "xmcp admin")
             self._stored = StoredKeys(database.pepper, lookups, events)
-        driver = MemoryDriver() if database is None else driver_for(database.address)
-        locks = database is not None and database.address.kind == "postgresql"
-        self.ledger = Ledger(self._thread(driver, "xmcp quotas"), locks=locks, ttl=reservation)
+        address = None if database is None else database.address
+        locks = address is not None and address.kind == "postgresql"
+        self.ledger = Ledger(self._thread(address, "xmcp quotas"), locks=locks, ttl=reservation)
 
     @property
     def key_needed(self) -> bool:
@@ -113,7 +115,15 @@ class Access:
         for thread in self._threads:
             await thread.aclose()
 
-    def _thread(self, driver: Driver, name: str) -> DatabaseThread:
-        thread = DatabaseThread(driver, name)
+    def _thread(self, address: Address | None, name: str) -> DatabaseThread:
+        thread = DatabaseThread(partial(_driver_for, address), name)
         self._threads.append(thread)
         return thread
+
+
+def _driver_for(address: Address | None) -> Driver:
+    # Here, since it loads SQLAlchemy: a gateway without quotas and without a database does not need that.
+    from xmcp.gateway.access.memory_driver import MemoryDriver
+    from xmcp.gateway.audit.drivers import driver_for
+
+    return MemoryDriver() if address is None else driver_for(address)

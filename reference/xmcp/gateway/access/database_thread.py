@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xmcp.gateway.audit.database import reason_of
-from xmcp.gateway.audit.drivers import Driver, Execute
+
+if TYPE_CHECKING:
+    from xmcp.gateway.audit.drivers import Driver, Execute
 
 T = TypeVar("T")
 
@@ -46,14 +48,15 @@ class DatabaseThread:
     """Runs transactions one after the other. It connects at the first, and again after a failure.
 
     Args:
-        driver: A driver without a connection.
+        make: Makes a driver without a connection, when it is needed first.
         name: Of the thread.
         seconds: Maximum time for a transaction with the wait for those before it.
         waiting: Maximum number of transactions that wait.
     """
 
-    def __init__(self, driver: Driver, name: str, *, seconds: float = 3.0, waiting: int = 256) -> None:
-        self._driver = driver
+    def __init__(self, make: Callable[[], Driver], name: str, *, seconds: float = 3.0, waiting: int = 256) -> None:
+        self._make = make
+        self._made: Driver | None = None
         self._seconds = seconds
         self._jobs: queue.Queue[_Job | None] = queue.Queue(waiting)
         self._down_until = 0.0
@@ -141,6 +144,12 @@ class DatabaseThread:
             self._driver.close()
             self._down_until = time.monotonic() + REST_SECONDS
             raise DatabaseDown from error
+
+    @property
+    def _driver(self) -> Driver:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     def _is_failure(self, error: Exception) -> bool:
         """Return whether the database failed, and not the work, nor one statement of it."""

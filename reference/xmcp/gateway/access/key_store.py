@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from xmcp.gateway.access.issued_keys import IssuedKey
-from xmcp.gateway.audit.drivers import Execute
 from xmcp.gateway.grants import DEFAULT_SCOPES, NO_LIMITS, Limits, Scope
 from xmcp.gateway.ids import now_ms, uuid7
 from xmcp.gateway.runs.request import Profile
+
+if TYPE_CHECKING:
+    from xmcp.gateway.audit.drivers import Execute
 
 PAGE: Final = 100
 """Maximum number of rows of one page."""

@@ -13,15 +13,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
 from xmcp.client.hooks.quota_accounts import Amount
 from xmcp.gateway.access import ledger_rows
 from xmcp.gateway.access.database_thread import REST_SECONDS, DatabaseDown, DatabaseThread
 from xmcp.gateway.access.quota_check import Account, Used, Windows, exceeded
-from xmcp.gateway.audit.drivers import Execute
 from xmcp.gateway.ids import now_ms, uuid7
+
+if TYPE_CHECKING:
+    from xmcp.gateway.audit.drivers import Execute
 
 OWED: Final = 10_000
 """Maximum number of requests that are settled here and not yet in the database; the oldest is given up first, and

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xmcp.client.hooks.quota_accounts import Amount
 from xmcp.gateway.access.quota_check import HOUR_MS, Used, Windows, micros
-from xmcp.gateway.audit.drivers import Execute
+
+if TYPE_CHECKING:
+    from xmcp.gateway.audit.drivers import Execute
 
 RESERVED: Final = 0
 SETTLED: Final = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from starlette.requests import Request
@@ -13,13 +13,15 @@ from xmcp.gateway.access import key_store
 from xmcp.gateway.access.database_thread import DatabaseDown
 from xmcp.gateway.access.issued_keys import Pepper
 from xmcp.gateway.access.key_store import Actor, Terms
-from xmcp.gateway.audit.drivers import Execute
 from xmcp.gateway.config import NAME_RULE, is_name
 from xmcp.gateway.grants import NO_LIMITS, Limits
 from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.chats import caller_of, gateway_of
 from xmcp.gateway.http.refusals import Refused, json_response, wait_headers
 from xmcp.gateway.ids import now_ms
+
+if TYPE_CHECKING:
+    from xmcp.gateway.audit.drivers import Execute
 
 T = TypeVar("T")
 B = TypeVar("B", bound=BaseModel)
