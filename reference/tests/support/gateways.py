@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ import orjson
 from xmcp import XMCP, AIClient, DisplayEnvelope
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
+from xmcp.gateway.metrics.port import GatewayMetrics
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
@@ -74,6 +75,7 @@ class Served:
     shop: Shop
     task: asyncio.Task[None]
     headers: dict[str, str] = field(default_factory=dict)
+    metrics_url: str = ""
 
     def http(self, **options: Any) -> httpx2.AsyncClient:
         """Return a client for its address."""
@@ -90,24 +92,41 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    model: Any, config: Mapping[str, Any] | None = None, *, observer: RunObserver | None = None, **options: Any
+    model: Any,
+    config: Mapping[str, Any] | None = None,
+    *,
+    audit: Any = None,
+    observer: RunObserver | None = None,
+    metrics: bool = False,
+    **options: Any,
 ) -> AsyncIterator[Served]:
-    """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say."""
+    """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say.
+
+    With `metrics`, they are served, too, at `metrics_url`.
+    """
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
     ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **options})
     keys = Keys(settings.keys, settings.openai.events, {"FRONT_END_KEY": "xmcp_front"})
-    gateway = Gateway(ai, [Offered("assistant")], settings, keys, observer)
+    gateway = Gateway(ai, [Offered("assistant")], settings, keys, audit, [observer] if observer else [])
     up = asyncio.Event()
-    server = GatewayServer(gateway, up.set, log_level="critical")
+    exits = ExitStack()
+    measured = GatewayMetrics(gateway) if metrics else None
+    server = GatewayServer(gateway, up.set, measured, log_level="critical")
     listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     task = asyncio.create_task(server.serve([listener]))
     try:
         async with asyncio.timeout(30):
             await up.wait()
-        yield Served(url, gateway, server, shop, task)
+        made = Served(url, gateway, server, shop, task)
+        if measured is not None:
+            port = exits.enter_context(listen("127.0.0.1", 0))
+            exits.enter_context(measured.served(port))
+            made.metrics_url = f"http://127.0.0.1:{port.getsockname()[1]}/metrics"
+        yield made
     finally:
+        exits.close()
         server.should_exit = True
         async with asyncio.timeout(30):
             await task

@@ -64,6 +64,9 @@ def gateway() -> None:
     metavar="SERVER",
     help="A server with tools: a URL, a command in quotes, a file or module as for `xmcp serve`. Repeatable.",
 )
+@click.option(
+    "--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics for Prometheus there.  [default: not at all]"
+)
 @click.option("--audit", metavar="DATABASE", help="Record the chats: a file for SQLite, or postgresql://...")
 @click.option(
     "--log-level",
@@ -78,6 +81,7 @@ def serve(
     host: str | None,
     port: int | None,
     audit: str | None,
+    metrics_port: int | None,
     log_level: str,
     log_format: Format,
     **wanted: Any,
@@ -88,7 +92,7 @@ def serve(
 
     Exit codes: 0 ended by a signal, 1 could not start, 2 usage.
     """
-    from xmcp.cli.gateway_parts import CannotServe, gateway_of
+    from xmcp.cli.gateway_parts import CannotServe, gateway_of, metrics_of
     from xmcp.gateway.config import GatewayConfig
     from xmcp.gateway.config_file import BadConfig, read_config
     from xmcp.gateway.serving import GatewayServer, UnsafeListening, refuse_unsafe
@@ -101,14 +105,16 @@ def serve(
         config = GatewayConfig() if file is None else read_config(file)
         config = _with_options(config, "listen", host=host, port=port)
         config = _with_options(config, "audit", database=audit)
+        config = _with_options(config, "metrics", port=metrics_port)
         refuse_unsafe(config)
         made = gateway_of(config, os.environ, **wanted)
-        with listen(config.listen.host, config.listen.port) as listener:
+        with listen(config.listen.host, config.listen.port) as listener, metrics_of(made) as metrics:
             line = served_on("The gateway", config.listen.host, listener, "")
             told = f"{line}, with {', '.join(made.model_ids)}"
             server = GatewayServer(
                 made,
                 partial(say, told, log_format),
+                metrics,
                 log_config=log_config,
                 log_level=None,
                 access_log=log_level == "debug",

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus, urlsplit
@@ -22,6 +23,7 @@ from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.log import AuditLog
+    from xmcp.gateway.metrics.port import GatewayMetrics
     from xmcp.providers import LLMProvider
 
 SAMPLE = "xmcp.samples.sales:mcp"
@@ -73,6 +75,29 @@ def gateway_of(
         middleware=_hooks_of(audit, config.audit),
     )
     return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])
+
+
+@contextmanager
+def metrics_of(gateway: Gateway) -> Iterator[GatewayMetrics | None]:
+    """Serve the metrics of a gateway while the block runs, if its configuration says where.
+
+    Raises:
+        CannotServe: a package is missing.
+        ServeError: the port cannot be listened on.
+    """
+    settings = gateway.config.metrics
+    if settings.port is None:
+        yield None
+        return
+    try:
+        from xmcp.gateway.metrics.port import GatewayMetrics
+    except ModuleNotFoundError as error:
+        raise CannotServe('[metrics] port: it needs prometheus_client: pip install "xmcp[gateway]".') from error
+    from xmcp.server.transports.http_server import listen
+
+    metrics = GatewayMetrics(gateway)
+    with listen(settings.host, settings.port) as listener, metrics.served(listener):
+        yield metrics
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:

@@ -94,6 +94,17 @@ class AuditSettings(Table):
     )
 
 
+class MetricsSettings(Table):
+    """Where Prometheus reads what the gateway does."""
+
+    host: str = Field(
+        "127.0.0.1", description="Address of /metrics, which asks for no key. Another than loopback needs [[keys]]."
+    )
+    port: int | None = Field(
+        None, ge=0, le=65_535, description="Port of /metrics; 0 takes a free one; left out: there is none."
+    )
+
+
 class OfferedModel(Table):
     """A model that callers can name; `ID:plain` is the same without tools."""
 
@@ -152,6 +163,7 @@ class GatewayConfig(Table):
     chat: ChatSettings = Field(ChatSettings(), description="What all chats have in common.")
     openai: OpenAISettings = Field(OpenAISettings(), description="What /v1/chat/completions says beside the text.")
     audit: AuditSettings = Field(AuditSettings(), description="What is remembered of chats: `xmcp audit` reads it.")
+    metrics: MetricsSettings = Field(MetricsSettings(), description="Where Prometheus reads what the gateway does.")
     models: Sequence[OfferedModel] = Field((), description="The models; the first is the default.")
     servers: Mapping[str, Mapping[str, Any]] = Field({}, description="The tool servers, by the names of their tools.")
     keys: Sequence[Key] = Field((), description="Who may call; none: everybody on this machine.")

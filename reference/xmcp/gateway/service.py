@@ -14,7 +14,7 @@ from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping
-from xmcp.gateway.runs.observer import NoObserver, RunObserver
+from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.run import RunLimits
@@ -22,6 +22,7 @@ from xmcp.gateway.runs.run import RunLimits
 if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
+    from xmcp.gateway.audit.log import AuditLog
 
 REFRESH_SECONDS: Final = 5.0
 """Least number of seconds between two listings of all tools that callers ask for."""
@@ -46,7 +47,8 @@ class Gateway:
         models: The models that callers can name, at least one; the first is the default.
         config: The configuration.
         keys: Who may call.
-        observer: Is told of every run.
+        audit: Records every run.
+        observers: Are told of every run, too.
         owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
 
     Raises:
@@ -59,7 +61,8 @@ class Gateway:
         models: Sequence[Offered],
         config: GatewayConfig,
         keys: Keys,
-        observer: RunObserver | None = None,
+        audit: AuditLog | None = None,
+        observers: Sequence[RunObserver] = (),
         owned: Sequence[Any] = (),
     ) -> None:
         if not models:
@@ -69,17 +72,20 @@ class Gateway:
         self.keys = keys
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
-        self.observer = observer or NoObserver()
+        self.audit = audit
+        self.observers: list[RunObserver] = [*([audit] if audit is not None else []), *observers]
         own = config.runs
         self.runs = Runs(
             self._open_chat,
             RunLimits(own.deadline_seconds, own.first_event_seconds, own.idle_seconds, own.client_gone_seconds),
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
-            self.observer,
+            self.observers,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The event loop in which it runs; `None` before."""
         self._owned = owned
         self._refreshing: asyncio.Task[ToolChanges] | None = None
         self._refreshed_at = 0.0
@@ -105,6 +111,7 @@ class Gateway:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Connect to the tool servers; at the end, end what runs, disconnect, and close what the gateway owns."""
+        self.loop = asyncio.get_running_loop()
         async with AsyncExitStack() as exits:
             for one in self._owned:
                 if hasattr(one, "aclose"):

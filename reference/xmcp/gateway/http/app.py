@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,15 +14,19 @@ from starlette.routing import Route
 
 from xmcp.gateway.http import openai_routes, routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
+from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
 from xmcp.gateway.service import Gateway
 
+if TYPE_CHECKING:
+    from xmcp.gateway.metrics.counts import Counts
 
-def application(gateway: Gateway) -> Starlette:
+
+def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
     """Return the application. Its lifespan connects the client to its servers, and closes it.
 
     `app.state.abort` cuts the connection of a client at once, given its address; the server that runs the application
-    sets it.
+    sets it. `counts` are moved by every request.
     """
 
     @asynccontextmanager
@@ -47,7 +51,10 @@ def application(gateway: Gateway) -> Starlette:
             Route("/v1/models", openai_routes.models, methods=["GET"]),
             Route("/v1/models/{model:path}", openai_routes.model, methods=["GET"]),
         ],
-        middleware=[Middleware(Doorkeeper, keys=gateway.keys)],
+        middleware=[
+            *([] if counts is None else [Middleware(Measured, counts=counts)]),
+            Middleware(Doorkeeper, keys=gateway.keys),
+        ],
         exception_handlers={Refused: refused, HTTPException: no_such_route, Exception: crashed},
         lifespan=lifespan,
     )

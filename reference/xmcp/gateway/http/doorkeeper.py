@@ -7,13 +7,12 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from xmcp.gateway.hosts import names_this_machine
 from xmcp.gateway.http.refusals import Refused
 from xmcp.gateway.keys import Keys
 
 OPEN_PATHS: Final = frozenset({"/livez", "/readyz"})
 """For load balancers, which have no key. They say nothing but yes or no."""
-
-_OWN_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Doorkeeper:
@@ -34,7 +33,7 @@ class Doorkeeper:
 
     def _refusal(self, request: Request) -> Refused | None:
         headers = request.headers
-        if not self._keys.needed and not _names_this_machine(headers.get("host", "")):
+        if not self._keys.needed and not names_this_machine(headers.get("host", "")):
             # Without keys, a web page could otherwise reach the gateway by a name of its own that leads here.
             told = "A gateway without keys answers only to localhost. Configure [[keys]] for other names."
             return Refused(421, told, "misdirected_request")
@@ -44,8 +43,3 @@ class Doorkeeper:
             return Refused(401, told, "invalid_api_key", headers={"www-authenticate": "Bearer"})
         request.state.caller = caller
         return None
-
-
-def _names_this_machine(host: str) -> bool:
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    return name.lower() in _OWN_NAMES

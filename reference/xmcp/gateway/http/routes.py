@@ -99,7 +99,7 @@ async def health(request: Request) -> Response:
         "runs": runs,
         "servers": servers,
         "models": gateway.model_ids,
-        **gateway.observer.health(),
+        **({} if gateway.audit is None else gateway.audit.health()),
     }
     return json_response(value)
 
