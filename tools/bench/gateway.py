@@ -1,7 +1,7 @@
 """Measure what watching a gateway costs: chats over HTTP with metrics, and without.
 
-floor   the same chats at a gateway of which nothing is measured, in the same process. A chat is a question, two calls of
-        a tool that answers at once, and an answer in 40 pieces, streamed; a scripted model answers at once, too. The
+floor   the same chats at a gateway of which nothing is measured, in the same process. A chat is a question, two calls
+        of a tool that answers at once, and an answer in 40 pieces, streamed; a scripted model answers at once, too. The
         metrics are read ten times a second, a hundred times as often as Prometheus does.
 """
 
