@@ -45,6 +45,7 @@ def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
             Route("/health", routes.health, methods=["GET"]),
             Route("/livez", routes.alive, methods=["GET"]),
             Route("/readyz", routes.ready, methods=["GET"]),
+            Route("/openapi.json", routes.openapi, methods=["GET"]),
             Route("/ui/ai-sdk", ui_routes.ai_sdk_chat, methods=["POST"]),
             Route("/ui/ag-ui", ui_routes.ag_ui_run, methods=["POST"]),
             Route("/v1/chat/completions", openai_routes.completions, methods=["POST"]),

@@ -16,6 +16,7 @@ from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import native as decoding
 from xmcp.gateway.encoders import native as encoding
 from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of, refuse_crowd
+from xmcp.gateway.http.openapi import document
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.events import place_of
 from xmcp.gateway.runs.run import Run
@@ -102,6 +103,11 @@ async def health(request: Request) -> Response:
         **({} if gateway.audit is None else gateway.audit.health()),
     }
     return json_response(value)
+
+
+async def openapi(_: Request) -> Response:
+    """`GET /openapi.json`: these routes, as a document."""
+    return json_response(document())
 
 
 async def alive(_: Request) -> Response:
