@@ -18,8 +18,11 @@ from schemathesis.specs.openapi import checks
 from support.gateways import served
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp.gateway.audit import AuditLog
 from xmcp.gateway.http.app import application
 from xmcp.gateway.http.openapi import document
+from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.storage import MemoryCache
 
 
 def no_crash(_context: Any, response: Any, _case: Any) -> None:
@@ -40,16 +43,20 @@ EXAMPLES = 30
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a gateway in a thread of its own, whose model sometimes calls a tool."""
+    database = tmp_path_factory.mktemp("audit") / "audit.db"
     ready, stop = threading.Event(), threading.Event()
     found: list[str] = []
 
     async def serve() -> None:
-        async with served(ScriptedModel(then=lambda request: answer(request))) as gateway:
+        log = await AuditLog.open(database)
+        cache = TenantCache(MemoryCache())
+        async with served(ScriptedModel(then=answer), audit=log, cache=cache) as gateway:
             found.append(gateway.url)
             ready.set()
             await asyncio.to_thread(stop.wait)
+        await log.aclose()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()

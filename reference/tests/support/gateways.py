@@ -12,12 +12,14 @@ import httpx2
 import orjson
 
 from xmcp import XMCP, AIClient, DisplayEnvelope
+from xmcp.gateway.audit import AuditLog
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.metrics.port import GatewayMetrics
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
+from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.server.transports.http_server import listen
 
 
@@ -95,7 +97,8 @@ async def served(
     model: Any,
     config: Mapping[str, Any] | None = None,
     *,
-    audit: Any = None,
+    audit: AuditLog | None = None,
+    cache: TenantCache | None = None,
     observer: RunObserver | None = None,
     metrics: bool = False,
     **options: Any,
@@ -106,9 +109,9 @@ async def served(
     """
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
-    ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **options})
+    ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, "cache": cache, **options})
     keys = Keys(settings.keys, settings.openai.events, {"FRONT_END_KEY": "xmcp_front"})
-    gateway = Gateway(ai, [Offered("assistant")], settings, keys, audit, [observer] if observer else [])
+    gateway = Gateway(ai, [Offered("assistant")], settings, keys, audit, [observer] if observer else [], cache)
     up = asyncio.Event()
     exits = ExitStack()
     measured = GatewayMetrics(gateway) if metrics else None

@@ -16,10 +16,12 @@ import click
 from xmcp.cli.chat.model_choice import DEMO, VENDORS, NoModel, model_of, vendor_named
 from xmcp.client import AIClient, ServerTarget
 from xmcp.gateway.audit.errors import AuditError
-from xmcp.gateway.config import AuditSettings, GatewayConfig, OfferedModel
+from xmcp.gateway.config import AuditSettings, CacheSettings, GatewayConfig, OfferedModel
 from xmcp.gateway.keys import Keys, MissingVariable
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
+from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.storage import MemoryCache
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.log import AuditLog
@@ -65,6 +67,7 @@ def gateway_of(
     except MissingVariable as error:
         raise CannotServe(str(error)) from error
     audit = _audit_log(config.audit, _secrets(config, environment, targets))
+    cache = _cache(config.cache)
     client = AIClient(
         targets,
         llm_provider=providers[0],
@@ -73,8 +76,9 @@ def gateway_of(
         tool_timeout=config.chat.tool_seconds,
         connect_timeout=config.chat.connect_seconds,
         middleware=_hooks_of(audit, config.audit),
+        cache=cache,
     )
-    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])
+    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers], cache=cache)
 
 
 @contextmanager
@@ -98,6 +102,12 @@ def metrics_of(gateway: Gateway) -> Iterator[GatewayMetrics | None]:
     metrics = GatewayMetrics(gateway)
     with listen(settings.host, settings.port) as listener, metrics.served(listener):
         yield metrics
+
+
+def _cache(settings: CacheSettings) -> TenantCache | None:
+    if not settings.max_bytes:
+        return None
+    return TenantCache(MemoryCache(max_entries=100_000, max_bytes=settings.max_bytes, ttl=settings.seconds))
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:

@@ -80,6 +80,13 @@ class OpenAISettings(Table):
     )
 
 
+class CacheSettings(Table):
+    """Answers of tools that are kept, each for its tenant: of those tools whose server says that they can be."""
+
+    max_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of memory for them; 0: none are kept.")
+    seconds: Seconds = Field(300.0, description="Seconds for which an answer is kept.")
+
+
 class AuditSettings(Table):
     """What is remembered of chats."""
 
@@ -163,6 +170,7 @@ class GatewayConfig(Table):
     chat: ChatSettings = Field(ChatSettings(), description="What all chats have in common.")
     openai: OpenAISettings = Field(OpenAISettings(), description="What /v1/chat/completions says beside the text.")
     audit: AuditSettings = Field(AuditSettings(), description="What is remembered of chats: `xmcp audit` reads it.")
+    cache: CacheSettings = Field(CacheSettings(), description="Answers of tools that are kept, each for its tenant.")
     metrics: MetricsSettings = Field(MetricsSettings(), description="Where Prometheus reads what the gateway does.")
     models: Sequence[OfferedModel] = Field((), description="The models; the first is the default.")
     servers: Mapping[str, Mapping[str, Any]] = Field({}, description="The tool servers, by the names of their tools.")

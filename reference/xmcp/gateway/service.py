@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
+from xmcp.gateway.audit.reports import Reports
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
     from xmcp.gateway.audit.log import AuditLog
+    from xmcp.gateway.tenant_cache import TenantCache
 
 REFRESH_SECONDS: Final = 5.0
 """Least number of seconds between two listings of all tools that callers ask for."""
@@ -49,6 +51,7 @@ class Gateway:
         keys: Who may call.
         audit: Records every run.
         observers: Are told of every run, too.
+        cache: The cache of the client, if it has one.
         owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
 
     Raises:
@@ -63,6 +66,7 @@ class Gateway:
         keys: Keys,
         audit: AuditLog | None = None,
         observers: Sequence[RunObserver] = (),
+        cache: TenantCache | None = None,
         owned: Sequence[Any] = (),
     ) -> None:
         if not models:
@@ -73,6 +77,8 @@ class Gateway:
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
         self.audit = audit
+        self.reports = None if audit is None else Reports(audit.address)
+        self.cache = cache
         self.observers: list[RunObserver] = [*([audit] if audit is not None else []), *observers]
         own = config.runs
         self.runs = Runs(
@@ -113,7 +119,7 @@ class Gateway:
         """Connect to the tool servers; at the end, end what runs, disconnect, and close what the gateway owns."""
         self.loop = asyncio.get_running_loop()
         async with AsyncExitStack() as exits:
-            for one in self._owned:
+            for one in (*self._owned, self.reports):
                 if hasattr(one, "aclose"):
                     exits.push_async_callback(one.aclose)
             await exits.enter_async_context(self.ai)

@@ -120,6 +120,11 @@ class AuditLog:
         return self._address.name
 
     @property
+    def address(self) -> Address:
+        """The database."""
+        return self._address
+
+    @property
     def statistics(self) -> WriterStatistics:
         """How much waits, is spilled, or was dropped, at this moment."""
         return self._writer.statistics

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import openai_routes, routes, ui_routes
+from xmcp.gateway.http import openai_routes, report_routes, routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
@@ -45,6 +45,11 @@ def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
             Route("/health", routes.health, methods=["GET"]),
             Route("/livez", routes.alive, methods=["GET"]),
             Route("/readyz", routes.ready, methods=["GET"]),
+            Route("/analytics/usage", report_routes.usage, methods=["GET"]),
+            Route("/analytics/tools", report_routes.tools, methods=["GET"]),
+            Route("/analytics/errors", report_routes.errors, methods=["GET"]),
+            Route("/cache/stats", report_routes.cache_statistics, methods=["GET"]),
+            Route("/cache", report_routes.clear_cache, methods=["DELETE"]),
             Route("/openapi.json", routes.openapi, methods=["GET"]),
             Route("/ui/ai-sdk", ui_routes.ai_sdk_chat, methods=["POST"]),
             Route("/ui/ag-ui", ui_routes.ag_ui_run, methods=["POST"]),

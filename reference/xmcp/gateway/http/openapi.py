@@ -70,6 +70,14 @@ def _json(schema: Schema) -> Mapping[str, Schema | None]:
 
 _STREAM: Final[Mapping[str, Schema | None]] = {EVENTS: None}
 _RETRIES: Final = {"header Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS}}
+_TIME: Final = {"type": "string", "description": "Such as 2026-11-30 or 2026-11-30T12:00:00Z."}
+_REPORT: Final = {
+    400: "A parameter is wrong, or the time is too long.",
+    409: "This gateway records no chats.",
+    429: "A report is being read for your tenant, or too many are.",
+    503: "The database cannot be read, or takes too long.",
+}
+_NO_CACHE: Final = {409: "This gateway keeps no answers of tools."}
 _EVENT_ID: Final = {"type": "string", "pattern": "^run_[0-9a-f]{32}:[0-9]{1,9}:[0-9]{1,9}$"}
 
 OPERATIONS: Final = (
@@ -112,6 +120,23 @@ OPERATIONS: Final = (
         refusals={503: "The gateway is stopping."},
         is_open=True,
     ),
+    *(
+        Operation(
+            "get",
+            f"/analytics/{name}",
+            summary,
+            _json(schemas.report_of(row)),
+            refusals=_REPORT,
+            parameters={"query since": _TIME, "query until": _TIME, "query by": {"enum": ["day", "hour"]}},
+        )
+        for name, summary, row in (
+            ("usage", "Runs, requests to models, tokens and cost, by time, tenant and model.", schemas.USAGE_ROW),
+            ("tools", "Calls of tools, how they ended and how long they took.", schemas.TOOLS_ROW),
+            ("errors", "What failed, and why.", schemas.ERRORS_ROW),
+        )
+    ),
+    Operation("get", "/cache/stats", "How often the cache had an answer.", _json(schemas.CACHE), refusals=_NO_CACHE),
+    Operation("delete", "/cache", "Forget your tenant's answers of tools.", _json(schemas.STATUS), refusals=_NO_CACHE),
     Operation("get", "/openapi.json", "This document.", _json(schemas.OBJECT)),
     Operation(
         "post",

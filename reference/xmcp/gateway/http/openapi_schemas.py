@@ -214,3 +214,49 @@ HEALTH: Final = open_(
     audit=OBJECT,
 )
 STATUS: Final = closed({"status": STRING})
+
+_AT: Final[Schema] = {"type": "string", "description": "A time in UTC, by ISO 8601."}
+USAGE_ROW: Final = closed(
+    {
+        "begins_at": _AT,
+        "tenant": optional("string"),
+        "model": optional("string"),
+        "runs": INTEGER,
+        "model_calls": INTEGER,
+        "input_tokens": _COUNT,
+        "output_tokens": _COUNT,
+        "cached_tokens": _COUNT,
+        "cost_micros": optional("integer", description="Millionths of a US dollar; null if not known."),
+    }
+)
+TOOLS_ROW: Final = closed(
+    {
+        "begins_at": _AT,
+        "server": optional("string"),
+        "tool": STRING,
+        "calls": INTEGER,
+        "ok": INTEGER,
+        "errors": INTEGER,
+        "cancelled": INTEGER,
+        "cached": INTEGER,
+        "mean_ms": optional("number"),
+        "longest_ms": optional("integer"),
+    }
+)
+ERRORS_ROW: Final = closed(
+    {
+        "begins_at": _AT,
+        "what": {"enum": ["chat", "tool"]},
+        "name": optional("string"),
+        "code": STRING,
+        "number": INTEGER,
+        "last_at": _AT,
+    }
+)
+CACHE: Final = closed({"hits": INTEGER, "misses": INTEGER, "writes": INTEGER, "hit_rate": NUMBER})
+
+
+def report_of(row: Schema) -> Schema:
+    """Return the schema of a report."""
+    by: Schema = {"enum": ["day", "hour"]}
+    return closed({"since": _AT, "until": _AT, "by": by, "rows": list_of(row), "truncated": BOOLEAN})

@@ -30,12 +30,14 @@ class State:
         draining: Whether it is about to stop.
         servers: Whether each tool server can be reached.
         audit: What the writer of the audit store does; `None` if there is none.
+        cache: Number of calls, by whether their answer was in the cache; empty without a cache.
     """
 
     runs: dict[str, int]
     draining: bool
     servers: dict[str, bool]
     audit: WriterStatistics | None
+    cache: dict[str, int]
 
 
 class StateCollector(Collector):
@@ -79,6 +81,7 @@ def state_of(gateway: Gateway) -> State:
         draining=gateway.stopping,
         servers={server.name: server.connected for server in gateway.ai.servers},
         audit=None if gateway.audit is None else gateway.audit.statistics,
+        cache={"hit": kept.statistics["hits"], "miss": kept.statistics["misses"]} if (kept := gateway.cache) else {},
     )
 
 
@@ -87,6 +90,7 @@ def metrics_of(state: State) -> Iterator[Metric]:
     yield _gauge("runs_in_flight", "Chats that run, or wait for a place.", state.runs, "state")
     yield _gauge("draining", "1 while the gateway is about to stop.", state.draining)
     yield _gauge("server_up", "Whether a tool server can be reached.", state.servers, "server")
+    yield _counter("cache_requests", "Calls of tools whose answers can be kept.", state.cache, "result")
     if (audit := state.audit) is None:
         return
     yield _gauge("backend_up", "Whether a store can be reached.", {"audit": audit.database_up}, "backend")
