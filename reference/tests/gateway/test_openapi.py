@@ -38,7 +38,7 @@ CHECKS = [
     checks.negative_data_rejection,
     checks.unsupported_method,
 ]
-EXAMPLES = 30
+EXAMPLES = 20
 """For each operation, which makes about 15 s on a small machine."""
 
 

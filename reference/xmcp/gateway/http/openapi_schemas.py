@@ -45,7 +45,7 @@ ERROR: Final = closed(
 )
 """That of OpenAI, with every error status of every route."""
 
-_PARTS: Final = list_of(open_({"type": STRING}))
+_PARTS: Final = list_of(OBJECT)
 _MESSAGE: Final = open_(
     {"role": {"enum": sorted(ROLES)}},
     content={"oneOf": [STRING, _PARTS, {"type": "null"}]},
