@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
@@ -101,3 +102,27 @@ load_all_checks()
 )
 def test_what_the_gateway_does_is_what_its_document_says(case: Any, url: str) -> None:
     case.call_and_validate(base_url=url, checks=CHECKS, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "headers"),
+    [
+        ("/runs/{run_id}", "GET", {}),
+        ("/runs/{run_id}/events", "GET", {}),
+        ("/runs/{run_id}/events", "GET", {"Last-Event-ID": "{last_event_id}"}),
+        ("/runs/{run_id}/cancel", "POST", {}),
+        ("/v1/models/{model}", "GET", {}),
+    ],
+)
+def test_so_it_is_for_what_exists_which_nobody_guesses(
+    url: str, path: str, method: str, headers: dict[str, str]
+) -> None:
+    run = httpx2.post(f"{url}/chat", json={"input": "hi", "history": True}, timeout=30).json()
+    state = httpx2.get(f"{url}/runs/{run['run_id']}", timeout=30).json()
+    names = {"run_id": run["run_id"], "model": "assistant"}
+    case = schema[path][method].Case(
+        path_parameters={name: value for name, value in names.items() if f"{{{name}}}" in path},
+        headers={name: value.format(**state) for name, value in headers.items()},
+    )
+    answer = case.call_and_validate(base_url=url, checks=CHECKS, timeout=30)
+    assert answer.status_code == (204 if headers else 200)
