@@ -18,7 +18,7 @@ from xmcp.cli.chat.model_choice import NAMES
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
 
 _DEFAULT_FILE: Final = "gateway.toml"
-_COMMANDS: Final = ("serve", "check", "init", "key")
+_COMMANDS: Final = ("serve", "check", "init", "key", "dashboards")
 
 
 class _Gateway(click.Group):
@@ -179,6 +179,26 @@ def key(name: str, tenant: str) -> None:
         raise click.UsageError("NAME and --tenant must have 1 to 128 letters, digits and . _ @ -") from None
     click.echo(f"The key, which nothing else keeps:\n\n{made}\n\nFor the configuration:\n")
     click.echo(f'[[keys]]\nname = "{line.name}"\ntenant = "{line.tenant}"\nhash = "{line.hash}"')
+
+
+@gateway.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def dashboards(folder: Path) -> None:
+    """Write a dashboard for Grafana and alerts for Prometheus into FOLDER. Files that exist are left as they are."""
+    import xmcp.gateway
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for shipped in (Path(xmcp.gateway.__file__).parent / "dashboards").iterdir():
+            with (folder / shipped.name).open("xb") as new:
+                new.write(shipped.read_bytes())
+    except FileExistsError as error:
+        raise click.ClickException(f"{error.filename} exists already. Name another folder, or delete it.") from None
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}.") from None
+    click.echo(
+        f"Wrote {folder}/grafana.json and {folder}/rules.yml. The guide of the gateway says what to do with them."
+    )
 
 
 def _with_options(config: Any, table: str, **options: Any) -> Any:

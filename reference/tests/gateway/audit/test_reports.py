@@ -16,7 +16,7 @@ from support.scripted_model import ScriptedModel, asks
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.usage import Usage
-from xmcp.gateway.audit import AuditLog, AuditMiddleware, report_queries, reports
+from xmcp.gateway.audit import AuditLog, AuditMiddleware, report, report_queries, reports
 from xmcp.gateway.audit.errors import AuditError
 
 
@@ -139,9 +139,9 @@ async def test_a_slow_report_hinders_neither_chats_nor_the_writer_nor_another_te
     def slow(*_: Any) -> Any:
         begun.set()
         go_on.wait(30)
-        return report_queries.Report([], truncated=False)
+        return report.Report([], truncated=False)
 
-    monkeypatch.setitem(report_queries.QUERIES, "usage", slow)  # type: ignore[arg-type]
+    monkeypatch.setitem(report_queries.QUERIES, "usage", slow)
     async with recorded(database, KEYS) as gateway, gateway.http() as http:
         waiting = asyncio.create_task(http.get("/analytics/usage", headers=A))
         assert await asyncio.to_thread(begun.wait, 30)
@@ -164,7 +164,7 @@ async def test_a_report_that_takes_too_long_ends_and_reveals_nothing(
 
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     monkeypatch.setattr(reports, "REPORT_SECONDS", 0.3)
-    monkeypatch.setitem(report_queries.QUERIES, "usage", lambda connection, _: connection.execute(text(endless)))  # type: ignore[arg-type]
+    monkeypatch.setitem(report_queries.QUERIES, "usage", lambda connection, _: connection.execute(text(endless)))
     async with recorded(database) as gateway, gateway.http() as http:
         answer = await http.get("/analytics/usage")
         after = await http.get("/analytics/tools")
@@ -181,7 +181,7 @@ async def test_a_database_that_is_gone_is_said_without_its_address(
         raise AuditError("postgresql://10.0.0.1/audit cannot be used")
 
     log = await AuditLog.open(tmp_path / "audit.db")
-    monkeypatch.setitem(report_queries.QUERIES, "errors", gone)  # type: ignore[arg-type]
+    monkeypatch.setitem(report_queries.QUERIES, "errors", gone)
     async with served(ScriptedModel("hi"), audit=log) as gateway, gateway.http() as http:
         answer = await http.get("/analytics/errors")
     await log.aclose()

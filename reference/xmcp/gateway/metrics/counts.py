@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Any, Final
+from itertools import product
+from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from xmcp.gateway.metrics.label_values import OTHER, LabelValues
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.record import RunRecord
+from xmcp.gateway.runs.request import Surface
 from xmcp_models.registry import ERROR_CODES
 
 MAX_TENANTS: Final = 200
@@ -33,6 +35,8 @@ _TOKENS: Final = {
     "reasoning": "reasoning_tokens",
 }
 """The kinds of tokens, and the members of a record of usage that count them."""
+
+OUTCOMES: Final = ("finished", "error", "cancelled", "interrupted")
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -70,6 +74,12 @@ class Counts:
         self._call_seconds = seconds("tool_duration", "Of a call of a tool, retries included.", "server", "tool")
         self._tokens = counter("tokens", "Tokens that models counted.", "model", "kind")
         self._cost = counter("cost_micros", "What models cost, in millionths of a US dollar.", "model")
+
+        # A series that begins with its first event hides that event: Prometheus sees no increase of it.
+        for labels in product(get_args(Surface), self._models, OUTCOMES):
+            self._runs.labels(*labels)
+        for reason in ("client_gone", "slow"):
+            self._dropped.labels(reason)
 
     def accepted(self, run: RunRecord) -> None:
         """Note when a run began."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from xmcp.gateway.audit.writer import WriterStatistics
     from xmcp.gateway.service import Gateway
 
+LOSSES: Final = ("text", "queue_full", "spill_full", "disk", "refused", "torn", "failed")
+"""Why records are lost, as `WriterStatistics.dropped` has it."""
+
 PATIENCE: Final = 1.0
 """Seconds in which the event loop must answer. After it, the reader gets this lag, and nothing else of the state."""
 
@@ -99,8 +102,8 @@ def metrics_of(state: State) -> Iterator[Metric]:
     yield _gauge("audit_spilled_bytes", "Bytes on the disk that the database has not taken.", audit.spilled_bytes)
     yield _gauge("audit_flush_seconds", "How long the last batch took.", audit.flush_seconds)
     yield _counter("audit_rows", "Rows that the database has taken.", audit.rows)
-    # So that an alert can say `rate(...) > 0` before the first is lost.
-    yield _counter("audit_dropped", "Records that were lost.", {"queue_full": 0, **audit.dropped}, "reason")
+    # With zeros: of a series that begins with the first loss Prometheus sees no increase.
+    yield _counter("audit_dropped", "Records that were lost.", {**dict.fromkeys(LOSSES, 0), **audit.dropped}, "reason")
 
 
 def _gauge(name: str, text: str, values: Any, *labels: str) -> Metric:
