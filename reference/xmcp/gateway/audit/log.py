@@ -172,6 +172,7 @@ class AuditLog:
                 api_key=caller.key_name,
                 surface=request.surface,
                 model=request.model,
+                trace_id=run.trace_id,
                 attempt=run.attempt,
                 secrets=() if caller.key is None else (caller.key,),
             )

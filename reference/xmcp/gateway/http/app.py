@@ -16,6 +16,7 @@ from xmcp.gateway.http import openai_routes, report_routes, routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
+from xmcp.gateway.http.traced import Traced
 from xmcp.gateway.service import Gateway
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
         middleware=[
             *([] if counts is None else [Middleware(Measured, counts=counts)]),
             Middleware(Doorkeeper, keys=gateway.keys),
+            Middleware(Traced),
         ],
         exception_handlers={Refused: refused, HTTPException: no_such_route, Exception: crashed},
         lifespan=lifespan,
