@@ -110,7 +110,7 @@ async def test_a_request_that_fails_says_so_and_nothing_else(
 ) -> None:
     async with served(ScriptedModel("hi")) as gateway, gateway.http(headers={"traceparent": "nonsense"}) as http:
         exported.clear()
-        monkeypatch.setattr(type(gateway.gateway), "offers", lambda *_: {}["s3cret"])
+        monkeypatch.setattr(type(gateway.gateway), "offers", lambda *_: int("s3cret"))
         assert (await http.post("/chat", json={"input": "x"})).status_code == 500
     span = named(exported, "POST /chat")
     assert (span.status.status_code, span.status.description, span.events) == (StatusCode.ERROR, None, ())

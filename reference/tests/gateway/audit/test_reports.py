@@ -166,7 +166,8 @@ async def test_a_report_that_takes_too_long_ends_and_reveals_nothing(
     monkeypatch.setattr(reports, "REPORT_SECONDS", 0.3)
     monkeypatch.setitem(report_queries.QUERIES, "usage", lambda connection, _: connection.execute(text(endless)))
     async with recorded(database) as gateway, gateway.http() as http:
-        answer = await http.get("/analytics/usage")
+        async with asyncio.timeout(20):  # of the 60 s that a person who reads by hand has
+            answer = await http.get("/analytics/usage")
         after = await http.get("/analytics/tools")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "report_unavailable")
     assert "audit.db" not in answer.text
