@@ -126,7 +126,7 @@ async def served(
         if measured is not None:
             port = exits.enter_context(listen("127.0.0.1", 0))
             exits.enter_context(measured.served(port))
-            made.metrics_url = f"http://127.0.0.1:{port.getsockname()[1]}/metrics"
+            made.metrics_url = measured.url
         yield made
     finally:
         exits.close()

@@ -113,6 +113,7 @@ def serve(
         with tracing("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
             line = served_on("The gateway", config.listen.host, listener, "")
             told = f"{line}, with {', '.join(made.model_ids)}"
+            told += "" if metrics is None else f"; its metrics on {metrics.url}"
             server = GatewayServer(
                 made,
                 partial(say, told, log_format),

@@ -97,8 +97,12 @@ def metrics_of(gateway: Gateway) -> Iterator[GatewayMetrics | None]:
         from xmcp.gateway.metrics.port import GatewayMetrics
     except ModuleNotFoundError as error:
         raise CannotServe('[metrics] port: it needs prometheus_client: pip install "xmcp[gateway]".') from error
+    from prometheus_client import disable_created_metrics
+
     from xmcp.server.transports.http_server import listen
 
+    # When each series began, as a series of its own beside it.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     metrics = GatewayMetrics(gateway)
     with listen(settings.host, settings.port) as listener, metrics.served(listener):
         yield metrics

@@ -34,6 +34,7 @@ class GatewayMetrics:
 
     Attributes:
         counts: What happened.
+        url: Where they are served; empty before.
     """
 
     def __init__(self, gateway: Gateway) -> None:
@@ -42,6 +43,7 @@ class GatewayMetrics:
         gateway.observers.append(self.counts)
         self.registry.register(StateCollector(gateway))
         ProcessCollector(registry=self.registry)
+        self.url = ""
 
     @contextmanager
     def served(self, listener: socket.socket) -> Iterator[None]:
@@ -50,7 +52,9 @@ class GatewayMetrics:
         On an address of this machine only those requests are answered that name this machine, so that no web page
         reads them by a name of its own that leads here.
         """
-        local = is_loopback(listener.getsockname()[0])
+        host, port = listener.getsockname()[:2]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics"
+        local = is_loopback(host)
 
         async def metrics(request: Request) -> Response:
             if local and not names_this_machine(request.headers.get("host", "")):
