@@ -63,6 +63,7 @@ class GatewayMetrics:
             return Response(encode(self.registry), headers={"content-type": content_type})
 
         app = Starlette(routes=[Route("/metrics", metrics, methods=["GET"])])
+        listener.listen()  # who connects before the thread has begun waits for it
         server = _Server(app)
         thread = threading.Thread(target=server.run, args=([listener],), name="xmcp metrics", daemon=True)
         thread.start()
