@@ -139,6 +139,16 @@ def test_a_chat_that_does_not_end_is_bounded(tmp_path: Path) -> None:
     assert "  0 of 1 scenario without a fault\n" in said.getvalue()
 
 
+def test_the_first_notes_are_printed_also_if_quiet_and_the_others_are_counted() -> None:
+    said = StringIO()
+    report = CaseReport(BY_SCENARIOS, notes=[f"note {number}" for number in range(1, 13)])
+    show(report, Console(file=said, width=80), quiet=True)
+    lines = said.getvalue().splitlines()
+    shown = [line for line in lines if line.startswith("note: ")]
+    assert shown == [f"note: note {number}" for number in range(1, len(shown) + 1)] != []
+    assert f"and {12 - len(shown)} more notes, which --json has" in lines
+
+
 def test_a_client_that_waits_for_a_tool_for_ever_is_judged_by_its_call(tmp_path: Path) -> None:
     path = tmp_path / "patient.py"
     patient = '**{**request["setup"], "tool_timeout": 1e9})'

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 import { markdownIt } from "./markdown_it.mjs";
+import { vega } from "./vega.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = "es2022";
@@ -21,7 +22,7 @@ const minifiedCss = {
   },
 };
 
-async function bundle(entry) {
+async function bundle(entry, format = "esm") {
   const { outputFiles } = await build({
     absWorkingDir: here,
     entryPoints: [entry],
@@ -29,12 +30,12 @@ async function bundle(entry) {
     define: { XMCP_VERSION: JSON.stringify(ownVersion) },
     bundle: true,
     minify: true,
-    format: "esm",
+    format,
     target,
     charset: "utf8",
     legalComments: "none",
     logLevel: "warning",
-    plugins: [markdownIt(here), minifiedCss],
+    plugins: [markdownIt(here), vega(here), minifiedCss],
   });
   return outputFiles[0].text;
 }
@@ -46,10 +47,18 @@ async function appsPage() {
   return readFileSync(join(here, "src", "apps", "page.html"), "utf8").replace("/* the script */", () => inert);
 }
 
+/** Returns what the licence of a package asks to be said where it is built in. */
+function notice(name, parts = "") {
+  const { version } = JSON.parse(readFileSync(join(here, "node_modules", name, "package.json"), "utf8"));
+  return `${parts}${name} ${version}:\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}\n`;
+}
+
 function notices() {
-  const { version } = JSON.parse(readFileSync(join(here, "node_modules/markdown-it/package.json"), "utf8"));
-  const licence = readFileSync(join(here, "node_modules/markdown-it/LICENSE"), "utf8").trim();
-  return `xmcp_display.js and mcp_app.html contain parts of markdown-it ${version}:\n\n${licence}\n`;
+  return [
+    `xmcp_display.js and mcp_app.html contain ${notice("markdown-it", "parts of ")}`,
+    ...["vega", "vega-lite", "vega-interpreter"].map((name) => `xmcp_display_vega_worker.js contains ${notice(name)}`),
+    `Vega contains parts of other packages:\n\n${readFileSync(join(here, "vega_parts.txt"), "utf8").trim()}\n`,
+  ].join("\n----\n\n");
 }
 
 function option(name) {
@@ -61,6 +70,8 @@ const forNpm = process.argv.includes("--package");
 const out = forNpm ? join(here, "dist") : (option("--out") ?? join(here, "..", "xmcp", "render", "web"));
 mkdirSync(out, { recursive: true });
 writeFileSync(join(out, "xmcp_display.js"), await bundle("src/element/index.ts"));
+writeFileSync(join(out, "xmcp_display_vega.js"), await bundle("src/vega/index.ts"));
+writeFileSync(join(out, "xmcp_display_vega_worker.js"), await bundle("src/vega/worker.ts", "iife"));
 if (!forNpm) writeFileSync(join(out, "mcp_app.html"), await appsPage());
 writeFileSync(join(forNpm ? here : out, "THIRD_PARTY_NOTICES"), notices());
 if (forNpm) {

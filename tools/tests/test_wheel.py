@@ -57,7 +57,8 @@ def test_a_wheel_holds_what_a_web_page_loads(installed: Path) -> None:
     script = Path(done.stdout.strip())
     assert script == installed / "xmcp" / "render" / "web" / "xmcp_display.js"
     assert script.read_bytes() == (ROOT / "reference" / "xmcp" / "render" / "web" / "xmcp_display.js").read_bytes()
-    assert script.with_name("THIRD_PARTY_NOTICES").is_file()
+    beside = ("THIRD_PARTY_NOTICES", "xmcp_display_vega.js", "xmcp_display_vega_worker.js")
+    assert all(script.with_name(name).is_file() for name in beside)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from xmcp.cli.check import check
+from xmcp_conformance.profiles.client.command.check_command import is_seen_over_http
 from xmcp_conformance.profiles.client.command.program import SCHEMA as PROTOCOL
 from xmcp_conformance.profiles.client.drawn_themes import ABOUT
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
@@ -281,6 +282,10 @@ def test_names_and_protocol_are_printed() -> None:
     listed = run("--list").output.splitlines()
     assert [line.partition("\t")[0] for line in listed] == [*SCENARIOS]
     assert "a cache and two tenants\tcache, chats_at_the_same_time" in listed
+    unseen = {name for name, scenario in SCENARIOS.items() if not is_seen_over_http(scenario)}
+    assert (
+        {name for name, _, needs in (line.partition("\t") for line in listed) if "Python" in needs} == unseen != set()
+    )
     printed = json.loads(run("--schema").output)
     jsonschema_rs.meta.validate(printed)
     options = printed["$defs"]["setup"].pop("properties")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from support.gateways import events_in, served, until
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp.chat.json_values import encode_json
 from xmcp.gateway.runs import run as running
 from xmcp.gateway.runs.events import ENVELOPE_BYTES, RunEvent, new_run_id, place_of
 from xmcp.gateway.runs.record import RunRecord
@@ -83,7 +85,8 @@ async def test_a_model_that_does_not_let_itself_be_stopped_keeps_no_run_from_its
             except asyncio.CancelledError:
                 continue
 
-    async with served(ScriptedModel(["a", stubborn])) as gateway, gateway.http() as http:
+    config = {"runs": {"join_text_seconds": 5.0}}
+    async with served(ScriptedModel(["a", "b", stubborn]), config) as gateway, gateway.http() as http:
         asking = asyncio.create_task(http.post("/chat", json={"input": "x"}, headers=SSE))
         await until(lambda: any(run.state.text for run in gateway.gateway.runs.running))
         (run,) = gateway.gateway.runs.running
@@ -92,7 +95,9 @@ async def test_a_model_that_does_not_let_itself_be_stopped_keeps_no_run_from_its
         assert gateway.gateway.runs.places.running == 0
         freed.set()
     assert state.json()["status"] == "cancelled"
-    assert [name for name, _, _ in events_in(answer.text)][-1] == "run.cancelled"
+    events = events_in(answer.text)
+    assert events[-1][0] == "run.cancelled"
+    assert [data["text"] for name, _, data in events if name == "text.delta"] == ["a", "b"]
 
 
 async def test_runs_are_kept_for_a_time_and_a_number_of_bytes() -> None:
@@ -151,6 +156,19 @@ def test_a_ring_has_the_newest_events_within_its_limits_and_says_what_is_missing
     else:
         assert found is not None
         assert [one.seq for one in found] == list(range(after + 1, len(sizes) + 1))
+
+
+def test_an_event_that_is_kept_takes_little_more_memory_than_its_bytes() -> None:
+    ring = EventRing()
+    data = {"step": 1, "text": "x"}
+    tracemalloc.start()
+    try:
+        for seq in range(1, 1001):
+            ring.append(RunEvent("run", 1, seq, "text.delta", data, encode_json(data)))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 3 * ring.size
 
 
 def test_ids_of_runs_are_in_the_order_of_time_and_those_of_events_are_read_again() -> None:

@@ -407,6 +407,16 @@ async def test_a_refusal_names_the_host_of_the_base_url(chat_server: Any, provid
     assert refused.value.provider == "openai"
 
 
+@pytest.mark.parametrize("length", [1, 100_000])
+async def test_an_event_that_is_no_json_is_blamed_on_the_host_of_the_base_url(
+    chat_server: Any, provider: OpenAIProvider, length: int
+) -> None:
+    chat_server.replies = [Reply([b"data: {" + b"x" * length + b"\n\n"])]
+    with pytest.raises(ProviderError) as refused:
+        await ask(provider)
+    assert str(refused.value).startswith(chat_server.url.split("/")[2])
+
+
 @pytest.mark.parametrize("base_url", [None, "https://api.openai.com/v1"])
 def test_openai_itself_is_called_by_its_name(base_url: str | None) -> None:
     assert OpenAIProvider("k", base_url)._called == "openai"

@@ -7,7 +7,7 @@ evaluate is free of that policy.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,14 @@ from starlette.routing import Route
 from support import browser
 from support.hostile_displays import Case, text
 from support.http_host import hosted
-from xmcp.render.web import MEDIA_TYPE, SCRIPT
+from xmcp.render.web import MEDIA_TYPE, SCRIPT, VEGA_SCRIPT, VEGA_WORKER
 
 FOLDER = Path(__file__).resolve().parents[1] / "render" / "web"
 POLICY = (
     "default-src 'none'; script-src 'self'; img-src 'self' data:; style-src 'self'; connect-src 'none'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
+VEGA_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types xmcp-display-vega; worker-src 'self'")
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -36,9 +37,10 @@ _PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <header><h1>Displays</h1></header>
 <main></main>
-<script type="module" src="/page.js"></script>
+{vega}<script type="module" src="/page.js"></script>
 </html>
 """
+_VEGA = '<script type="module" src="/xmcp_display_vega.js"></script>\n'
 
 
 class DisplayPage:
@@ -75,10 +77,22 @@ class DisplayPage:
         return [address for address in asked if not address.startswith((f"{self.url}/", "data:", "blob:", "about:"))]
 
 
+def _file(path: Path, headers: dict[str, str]) -> Callable[[Request], Response]:
+    return lambda _: FileResponse(path, media_type=MEDIA_TYPE, headers=headers)
+
+
 @asynccontextmanager
-async def display_page(cases: Sequence[Case] = ()) -> AsyncIterator[DisplayPage]:
-    """Serve the page with these cases and open it in a browser of its own."""
-    headers = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff"}
+async def display_page(
+    cases: Sequence[Case] = (), *, vega: bool = False, policy: str = "", worker: str = "", worker_policy: bool = True
+) -> AsyncIterator[DisplayPage]:
+    """Serve the page with these cases and open it in a browser of its own; with `vega` it loads the second file.
+
+    `worker` is a script in place of the worker of Vega. Without `worker_policy`, the file of the worker is served
+    without the policy, and nothing of the browser holds back what runs there.
+    """
+    policy = policy or (VEGA_POLICY if vega else POLICY)
+    headers = {"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"}
+    shown = _PAGE.replace("{vega}", _VEGA if vega else "")
 
     def script(text: str) -> Response:
         return Response(text, media_type=MEDIA_TYPE, headers=headers)
@@ -89,11 +103,14 @@ async def display_page(cases: Sequence[Case] = ()) -> AsyncIterator[DisplayPage]
     def probe(request: Request) -> Response:
         return script((FOLDER / "probes" / f"{request.path_params['name']}.js").read_text(encoding="utf-8"))
 
+    replaced = [Route(f"/{VEGA_WORKER.name}", lambda _: script(worker))] if worker else []
     routes = [
-        Route("/", lambda _: HTMLResponse(_PAGE, headers=headers)),
+        *replaced,
+        Route("/", lambda _: HTMLResponse(shown, headers=headers)),
         Route("/page.css", lambda _: FileResponse(FOLDER / "page.css")),
         Route("/page.js", lambda _: script((FOLDER / "page.js").read_text(encoding="utf-8"))),
-        Route("/xmcp_display.js", lambda _: FileResponse(SCRIPT, media_type=MEDIA_TYPE)),
+        *(Route(f"/{path.name}", _file(path, headers)) for path in (SCRIPT, VEGA_SCRIPT)),
+        Route(f"/{VEGA_WORKER.name}", _file(VEGA_WORKER, headers if worker_policy else {})),
         Route("/cases/{number:int}.js", case),
         Route("/probes/{name}.js", probe),
     ]

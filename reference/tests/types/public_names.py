@@ -129,7 +129,7 @@ from xmcp.render import (
     to_text,
 )
 from xmcp.render.notebook import ENVELOPE, ChatCell, bundle_of, bundle_of_result, show_chat
-from xmcp.render.web import MEDIA_TYPE, SCRIPT
+from xmcp.render.web import MEDIA_TYPE, SCRIPT, VEGA_SCRIPT, VEGA_WORKER
 from xmcp.server import UsedXMCP
 from xmcp.storage import (
     Admitted,
@@ -557,7 +557,7 @@ def forms(envelope: DisplayEnvelope) -> list[str]:
         framed(envelope, "sales", "shop"),
         bundle_of(envelope)[ENVELOPE],
     )
-    use(SCRIPT.read_bytes(), MEDIA_TYPE.upper())
+    use(SCRIPT.read_bytes(), VEGA_SCRIPT.read_bytes(), VEGA_WORKER.read_bytes(), MEDIA_TYPE.upper())
     try:
         use(to_png({"type": "chart", "payload": {}}, scale=1.0))
     except NoChart:

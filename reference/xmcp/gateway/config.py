@@ -59,6 +59,13 @@ class RunSettings(Table):
     client_gone_seconds: SecondsOrNone = Field(
         10.0, description="Seconds a chat goes on that nobody reads any more, so that its reader can come back."
     )
+    join_text_seconds: float = Field(
+        0.0,
+        ge=0,
+        le=5,
+        allow_inf_nan=False,
+        description="Seconds over which pieces of text are joined into one event; 0 hands each on at once.",
+    )
     keep_seconds: SecondsOrNone = Field(300.0, description="Seconds a chat can be read again after its end.")
     keep_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all chats together that are kept so.")
 

@@ -83,7 +83,13 @@ class Gateway:
         own = config.runs
         self.runs = Runs(
             self._open_chat,
-            RunLimits(own.deadline_seconds, own.first_event_seconds, own.idle_seconds, own.client_gone_seconds),
+            RunLimits(
+                own.deadline_seconds,
+                own.first_event_seconds,
+                own.idle_seconds,
+                own.client_gone_seconds,
+                own.join_text_seconds,
+            ),
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
             self.observers,

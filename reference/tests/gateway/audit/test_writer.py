@@ -146,7 +146,9 @@ async def test_a_server_that_stops_and_starts_again_has_everything(
     assert time.monotonic() - begun < 0.1
     assert await log.flush() == "spilled"
     assert not log.statistics.database_up
-    assert log.statistics.spilled_bytes > 0
+    spilled = log.statistics.spilled_bytes
+    assert spilled > 0
+    assert log.health() == {"audit": {"status": "degraded", "waiting": 0, "spilled_bytes": spilled}}
     log.begin(RunStart(id="r2", conversation_id="c2"))
     tell(log, "r2", 50)
     assert await log.flush() == "spilled"
@@ -491,10 +493,12 @@ async def test_the_queue_is_bounded_while_the_writer_hangs(tmp_path: Path, monke
             tell(log, "r", 1, begin=seq)
             slowest = max(slowest, time.perf_counter() - begun)
         assert log.statistics.queue_records == 100
+        assert log.health()["audit"]["waiting"] == 100
         other.execute("COMMIT")
     other.close()
     assert slowest < 0.1
     await log.aclose()
+    assert log.health() == {"audit": {"status": "degraded", "waiting": 0, "spilled_bytes": 0, "dropped_records": 399}}
     assert events_of(database, "r") == [*range(101)]
     assert rows(database, "SELECT dropped, reason FROM writer_gaps") == [(399, "queue_full")]
 

@@ -4,6 +4,7 @@ import { label } from "../view/untrusted.ts";
 import { html } from "./dom.ts";
 import { draw } from "./drawers.ts";
 import type { Drawing, Drawn } from "./drawing.ts";
+import { drawnElsewhere, type Planned } from "./more_charts.ts";
 import { type Button, toolbar } from "./toolbar.ts";
 
 /** A view that stands in the page. */
@@ -12,6 +13,8 @@ export interface ShownView {
   readonly head: HTMLElement;
   readonly body: HTMLElement;
   readonly kind: string;
+  /** What was shown, which the view that was asked for says only of what this file draws. */
+  readonly view: View;
   /** The contents in it that are no groups. */
   readonly leaves: readonly Drawn[];
 }
@@ -38,13 +41,17 @@ const CARDS = new Set([
  * Returns a view drawn. `begun` gets its element before the content is complete, so that a long group can be seen growing.
  */
 export async function drawView(
-  view: View,
+  view: Planned,
   drawing: Drawing,
   buttonsOf: ButtonsOf,
   begun?: (root: HTMLElement) => void,
   path = "",
 ): Promise<ShownView> {
   await drawing.pause();
+  if (view.elsewhere) {
+    begun?.(html("p", { class: "note" }, "The chart is being drawn …"));
+    view = await drawnElsewhere(view, drawing, path);
+  }
   const { content } = view;
   const title = view.title ? label(view.title) : "";
   const outermost = path === "";
@@ -61,7 +68,7 @@ export async function drawView(
     if (content.views.length === 0) drawn = await draw({ kind: "text", text: "" }, drawing, view, path);
     else drawn = { body, copied: () => leaves.flatMap((leaf) => leaf.copied?.() ?? []).join("\n\n") };
   } else {
-    drawn = await draw(content, drawing, view, path);
+    drawn = view.drawn ?? (await draw(content, drawing, view, path));
     leaves.push(drawn);
   }
   const head = html(
@@ -83,7 +90,7 @@ export async function drawView(
   if (caption && caption !== title) drawn.body.before(html("p", { class: "caption", dir: "auto" }, caption));
   for (const notice of [...view.notices, ...(drawn.notices ?? [])])
     root.append(html("p", { class: "note" }, label(notice, 300)));
-  return { root, head, body: drawn.body, kind: content.kind, leaves };
+  return { root, head, body: drawn.body, kind: content.kind, view, leaves };
 }
 
 function titled(title: string, { headingLevel }: Drawing): HTMLElement {

@@ -8,6 +8,7 @@ import { html } from "./dom.ts";
 import { type Drawing, type Drawn, type Host, pauses } from "./drawing.ts";
 import { copy, save } from "./effects.ts";
 import { grow } from "./growth.ts";
+import { type MoreCharts, PARTS, type Planned } from "./more_charts.ts";
 import { type Button, confirm } from "./toolbar.ts";
 import { drawView, type ShownView } from "./view.ts";
 
@@ -49,6 +50,8 @@ function styles(): CSSStyleSheet {
  */
 export class XmcpDisplay extends HTMLElement {
   static readonly observedAttributes = ["lang", "heading-level", "partial", "live"];
+  /** What a file that draws more charts sets. */
+  static moreCharts: MoreCharts | undefined;
 
   readonly #root: ShadowRoot;
   readonly #said = html("div", { class: "said", role: "status" });
@@ -154,7 +157,7 @@ export class XmcpDisplay extends HTMLElement {
       this.#put(undefined);
       return NOTHING_YET;
     }
-    const view = planned(envelope);
+    let view: View = planned(envelope);
     const begun = (root: HTMLElement): void => {
       if (!this.#shown) this.#root.replaceChildren(root, this.#said);
     };
@@ -162,7 +165,9 @@ export class XmcpDisplay extends HTMLElement {
     const buttonsOf = (drawn: Drawn, kind: string, outermost: boolean): Button[] =>
       this.#buttons(drawn, kind, outermost);
     try {
-      this.#put(await drawView(this.#showsSource ? sourceOf(envelope) : view, drawing, buttonsOf, begun));
+      const shown = await drawView(this.#showsSource ? sourceOf(envelope) : view, drawing, buttonsOf, begun);
+      if (!this.#showsSource) view = shown.view;
+      this.#put(shown);
     } catch (error) {
       this.#put(await drawView(failed(envelope, error), drawing, buttonsOf));
     }
@@ -292,9 +297,10 @@ function quantityIn(locale: string): Quantity {
   return known;
 }
 
-function planned(envelope: unknown): View {
+function planned(envelope: unknown): Planned {
   try {
-    return plan(envelope);
+    const view = plan(envelope);
+    return XmcpDisplay.moreCharts?.(envelope, view, PARTS) ?? view;
   } catch (error) {
     return failed(envelope, error);
   }

@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.types import Receive, Scope, Send
 
 from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.client.loop.time_limit import TimeLimit
 from xmcp.gateway.encoders.framing import PING, Encoder
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.reader import Reader
@@ -62,14 +63,11 @@ class EventStream:
         reader.on_drop = lambda: self._abort(client)
         leaving = asyncio.create_task(until_gone(receive))
         leaving.add_done_callback(lambda _: reader.close())
+        patience = TimeLimit()
         try:
-            async with asyncio.timeout(None) as patience:
-                await self._send_all(reader, send, patience)
-        except TimeoutError:
-            if not patience.expired():
-                raise
-            reader.drop()
+            await self._send_all(reader, send, patience)
         finally:
+            patience.close()
             reader.close()
             leaving.cancel()
             scope.setdefault("state", {})["stream_dropped"] = reader.dropped
@@ -77,20 +75,23 @@ class EventStream:
     def _encoded(self, events: Sequence[RunEvent]) -> bytes:
         return b"".join(map(self._encoder.encode, events))
 
-    async def _send_all(self, reader: Reader, send: Send, patience: asyncio.Timeout) -> None:
+    async def _send_all(self, reader: Reader, send: Send, patience: TimeLimit) -> None:
         loop = asyncio.get_running_loop()
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         while not reader.closed:
-            patience.reschedule(None)
             events = await reader.take(self._ping)
             if reader.closed and not events:
                 break
-            patience.reschedule(loop.time() + self._send_timeout)
             size = sum(event.size for event in events)
             body = await in_worker_if_large(size, self._encoded, events) if events else PING
-            if body:
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+            if not body:
+                continue
+            try:
+                with patience.at(loop.time() + self._send_timeout):
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+            except TimeoutError:
+                reader.drop()
         if self._run.ended and not reader.dropped:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

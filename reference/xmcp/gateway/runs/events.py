@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xmcp.gateway.ids import uuid7
 
@@ -37,8 +36,7 @@ ENVELOPE_BYTES: Final = 128
 """What an event takes on the wire beside its data, in bytes, rounded up: its type, its id, what frames it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEvent:
+class RunEvent(NamedTuple):
     """One event. `attempt` and `seq` are counted from 1; within an attempt no `seq` is missing.
 
     Attributes:

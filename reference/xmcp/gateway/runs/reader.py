@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from xmcp.client.loop.time_limit import TimeLimit
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.state import RunState
 
@@ -40,7 +41,9 @@ class Reader:
         self._run = run
         self._after = after
         self.on_drop: Callable[[], None] = lambda: None
-        self._woken = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._wait = TimeLimit()
+        self._woken: asyncio.Future[None] | None = None
         self._busy = False
         self._waiting_bytes = 0
         self.closed = False
@@ -53,7 +56,7 @@ class Reader:
         if self._busy and self._waiting_bytes > MAX_BEHIND_BYTES:
             self.drop()
         else:
-            self._woken.set()
+            self._wake()
 
     def drop(self) -> None:
         """End the reading, because nothing of what was sent is taken. The run goes on for a reader that comes back."""
@@ -68,10 +71,10 @@ class Reader:
         """
         self._busy = False
         if not self.closed and self._run.state.seq <= self._after:
-            self._woken.clear()
+            self._woken = self._loop.create_future()
             try:
-                async with asyncio.timeout(wait):
-                    await self._woken.wait()
+                with self._wait.at(self._loop.time() + wait):
+                    await self._woken
             except TimeoutError:
                 return ()
         if self.closed:
@@ -86,5 +89,10 @@ class Reader:
         """Leave. If no reader is left, the run may be cancelled after its grace."""
         if not self.closed:
             self.closed = True
-            self._woken.set()
+            self._wait.close()
+            self._wake()
             self._run.left(self)
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)

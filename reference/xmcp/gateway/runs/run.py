@@ -16,7 +16,9 @@ from xmcp.chat.events import ChatChunk
 from xmcp.chat.json_values import encode_json
 from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 from xmcp.client.chat_stream import ChatStream
+from xmcp.client.loop.time_limit import TimeLimit
 from xmcp.gateway.runs.events import LAST, EventType, RunEvent
+from xmcp.gateway.runs.joined_text import JoinedText
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.reader import Reader
 from xmcp.gateway.runs.record import RunRecord
@@ -46,12 +48,14 @@ class RunLimits:
         first_event: Until the model has begun to answer, or to call a tool.
         idle: Between two events.
         grace: For which a run without a reader goes on.
+        join: Over which pieces of text are joined into one event; 0 joins none.
     """
 
     deadline: float
     first_event: float
     idle: float
     grace: float
+    join: float = 0.0
 
 
 class Run(RunRecord):
@@ -81,6 +85,7 @@ class Run(RunRecord):
         self._observers = observers
         self._on_end = on_end
         self._ring = EventRing()
+        self._joined = JoinedText(limits.join, self._publish_joined) if limits.join else None
         self._readers: set[Reader] = set()
         self._begun = asyncio.Event()
         self._over = asyncio.Event()
@@ -189,36 +194,47 @@ class Run(RunRecord):
         """Run the chat to its end and return the last event; it is published when all else is."""
         last: Draft | None = None
         deadline = self._loop.time() + min(self.request.deadline or self._limits.deadline, self._limits.deadline)
-        begin = self._loop.time() + self._limits.first_event
-        stream = self._open_chat(self.caller)
-        limit = asyncio.timeout_at(min(deadline, begin))
+        until = min(deadline, self._loop.time() + self._limits.first_event)
+        stream, limit = self._open_chat(self.caller), TimeLimit()
         try:
-            async with limit, aclosing(stream) as chunks:
-                async for chunk in chunks:
-                    size = rough_size_of(large_values(chunk))
+            async with aclosing(stream) as chunks:
+                while True:
+                    with limit.at(until):
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        break
+                    size = rough_size_of(large) if (large := large_values(chunk)) else 0
                     for kind, data, json in await in_worker_if_large(size, _written, translation, chunk):
                         if kind in LAST:
                             last = kind, data
                         else:
-                            self._publish(kind, data, json)
-                            await self._give_readers_a_turn()
-                    limit.reschedule(min(deadline, self._loop.time() + self._limits.idle))
+                            self._offer(kind, data, json)
+                            if self._unread > YIELD_BYTES:
+                                await self._give_readers_a_turn()
+                    until = min(deadline, self._loop.time() + self._limits.idle)
         except TimeoutError:
-            if not limit.expired():
+            if self._loop.time() < until:
                 raise
             last = "run.error", _too_late(self._loop.time() >= deadline, begun=self._begun.is_set())
         finally:
+            limit.close()
             self.history = stream.history
             for usage in stream.unreported():
                 for event in _written(translation, usage):
-                    self._publish(*event)
+                    self._offer(*event)
         return last or ("run.error", translation.failure or error_data(client_made_errors.chat_crashed("no end")))
 
     async def _give_readers_a_turn(self) -> None:
-        if self._unread > YIELD_BYTES:
-            self._unread = 0
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
+        self._unread = 0
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    def _offer(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> None:
+        if self._joined is None or not self._joined.takes(kind, data):
+            self._publish(kind, data, json)
+
+    def _publish_joined(self, kind: EventType, data: Mapping[str, Any]) -> None:
+        self._publish(kind, data, encode_json(data))
 
     def _publish(self, kind: EventType, data: Mapping[str, Any], json: bytes) -> None:
         if self.ended:
@@ -240,6 +256,8 @@ class Run(RunRecord):
         """Publish the last event, if there was none yet."""
         if self.ended:
             return
+        if self._joined is not None:
+            self._joined.flush()
         self.latency_ms = round((time.perf_counter() - self._started_at) * 1000, 1)
         data = {**data, "latency_ms": self.latency_ms}
         self._publish(kind, data, encode_json(data))

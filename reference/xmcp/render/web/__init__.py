@@ -14,7 +14,13 @@ from typing import Final
 SCRIPT: Final = Path(__file__).with_name("xmcp_display.js")
 """The path of the module: importing it in a page defines the element."""
 
-MEDIA_TYPE: Final = "text/javascript"
-"""The media type of the module: a browser runs none that is served as another."""
+VEGA_SCRIPT: Final = Path(__file__).with_name("xmcp_display_vega.js")
+"""The path of a second module, for pages that also show charts beyond those that the element draws itself."""
 
-__all__ = ["MEDIA_TYPE", "SCRIPT"]
+VEGA_WORKER: Final = Path(__file__).with_name("xmcp_display_vega_worker.js")
+"""The path of what `VEGA_SCRIPT` starts to draw such a chart: it is served beside it, under this name."""
+
+MEDIA_TYPE: Final = "text/javascript"
+"""The media type of these files: a browser runs none that is served as another."""
+
+__all__ = ["MEDIA_TYPE", "SCRIPT", "VEGA_SCRIPT", "VEGA_WORKER"]

@@ -9,6 +9,7 @@ const STYLES = [
   "stroke-dasharray",
   "stroke-linecap",
   "stroke-linejoin",
+  "stop-color",
 ];
 const TEXT_STYLES = ["font-family", "font-size", "font-weight"];
 
