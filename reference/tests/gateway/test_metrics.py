@@ -118,6 +118,20 @@ async def test_refusals_failures_and_streams_that_are_left_are_counted() -> None
     assert found["xmcp_quota_rejections_total", "rate_limit_exceeded", "acme"] == 1
 
 
+async def test_series_that_an_alert_asks_for_begin_with_zero(tmp_path: Any) -> None:
+    # Of a series that begins with its first event Prometheus sees no increase.
+    log = await AuditLog.open(tmp_path / "audit.db")
+    async with served(ScriptedModel("hi"), audit=log, metrics=True) as gateway:
+        found = await samples(gateway)
+    await log.aclose()
+    for model in ("assistant", "assistant:plain"):
+        for outcome in ("finished", "error", "cancelled", "interrupted"):
+            assert found["xmcp_runs_total", model, outcome, "openai"] == 0
+    assert {
+        reason for name, reason in (one for one in found if len(one) == 2) if name == "xmcp_audit_dropped_total"
+    } == {*("text", "queue_full", "spill_full", "disk", "refused", "torn", "failed")}
+
+
 async def test_the_audit_store_is_seen(tmp_path: Any) -> None:
     log = await AuditLog.open(tmp_path / "audit.db")
     async with served(ScriptedModel("hi"), audit=log, metrics=True) as gateway, gateway.http() as http:
