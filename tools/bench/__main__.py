@@ -8,7 +8,8 @@
     uv run nox -s bench -- providers    only the providers, against their vendors' raw SDKs (providers.py), and how long
                                         a very large event holds up the event loop (large_events.py)
     uv run nox -s bench -- audit        only the audit store of the gateway (audit.py)
-    uv run nox -s bench -- gateway      only the gateway, against the AIClient that it serves (gateway.py)
+    uv run nox -s bench -- gateway      only the gateway, against the AIClient that it serves (gateway.py), and what
+                                        its metrics cost (gateway_metrics.py)
     uv run nox -s bench -- render       only the drawing of displays (render.py)
     uv run nox -s bench -- suite        only the suite: with the tool of section 1.7, against bare calls (fixture.py),
                                         and whole runs of `xmcp check server` (whole_check.py)
@@ -21,7 +22,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from tools.bench import audit, client, fixture, gateway, large_events, providers, render, server, whole_check, wire
+from tools.bench import (
+    audit,
+    client,
+    fixture,
+    gateway,
+    gateway_metrics,
+    large_events,
+    providers,
+    render,
+    server,
+    whole_check,
+    wire,
+)
 from tools.bench.figure import Figure
 
 
@@ -96,6 +109,8 @@ def measure_gateway(rounds: int) -> None:
     """Measure the gateway and print its figures."""
     print(f"\n{'':<44}{'value':>8}{'bar':>7}")
     for figure in gateway.figures(rounds):
+        report(figure)
+    for figure in gateway_metrics.figures(max(rounds, 10)):
         report(figure)
 
 

@@ -133,6 +133,7 @@ async def test_a_chat_is_one_trace_with_a_span_for_each_call_of_the_model_and_of
         "gen_ai.operation.name": "invoke_agent",
         "xmcp.tenant_id": "acme",
         "xmcp.session_id": "s-1",
+        "gen_ai.conversation.id": "s-1",
         "xmcp.stop_reason": "stop",
     }
     for turn, asked in enumerate(exported.named("chat m-1"), 1):
@@ -143,6 +144,8 @@ async def test_a_chat_is_one_trace_with_a_span_for_each_call_of_the_model_and_of
             "gen_ai.request.model": "m-1",
             "gen_ai.usage.input_tokens": 70,
             "gen_ai.usage.output_tokens": 30,
+            "gen_ai.usage.cache_read.input_tokens": 10,
+            "gen_ai.response.finish_reasons": (("tool_calls", "stop")[turn - 1],),
             "xmcp.turn": turn,
         }
     assert told(exported.one("execute_tool find")) == {
@@ -161,7 +164,12 @@ async def test_tokens_that_the_vendor_did_not_count_and_a_model_without_a_name_a
 ) -> None:
     async with client(ScriptedModel("hello"), llm_model=None) as ai:
         await ai.chat("q", [])
-    assert set(told(exported.one("chat"))) == {"gen_ai.operation.name", "gen_ai.provider.name", "xmcp.turn"}
+    assert set(told(exported.one("chat"))) == {
+        "gen_ai.operation.name",
+        "gen_ai.provider.name",
+        "gen_ai.response.finish_reasons",
+        "xmcp.turn",
+    }
     assert set(told(exported.one("invoke_agent"))) == {"gen_ai.operation.name", "xmcp.stop_reason"}
 
 

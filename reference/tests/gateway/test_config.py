@@ -44,7 +44,10 @@ def test_the_file_of_init_has_every_setting_and_means_the_defaults() -> None:
     [
         ("[runs]\nmax_runing = 3", "there is no [runs] max_runing. Did you mean max_running?"),
         ("[run]\nmax_running = 3", "there is no run. Did you mean runs?"),
-        ("zzz = 1", "there is no zzz. There are: listen, runs, chat, openai, audit, access, models, servers, tenants,"),
+        (
+            "zzz = 1",
+            "there is no zzz. There are: listen, runs, chat, openai, audit, access, cache, metrics, models, servers,",
+        ),
         ('[runs]\nmax_running = "many"', "[runs] max_running must be an integer. It is: Number of chats"),
         ("[runs]\nmax_running = 0", "[runs] max_running must be greater than or equal to 1."),
         ("[runs]\nidle_seconds = -1", "[runs] idle_seconds must be greater than 0."),

@@ -67,6 +67,9 @@ async def test_without_keys_only_names_of_this_machine_are_answered() -> None:
     [
         (b"{", JSON, 400, "invalid_json"),
         (b"[]", JSON, 400, "invalid_json"),
+        (b"null", JSON, 400, "invalid_json"),
+        (b"1", JSON, 400, "invalid_json"),
+        (b'"hi"', JSON, 400, "invalid_json"),
         (b'{"input": NaN}', JSON, 400, "invalid_json"),
         (b'{"input": "\xff"}', JSON, 400, "invalid_json"),
         (b"[" * 5_000 + b"]" * 5_000, JSON, 400, "invalid_json"),

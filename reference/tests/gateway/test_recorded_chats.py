@@ -36,7 +36,7 @@ async def test_a_chat_over_http_is_recorded_with_what_the_model_read(tmp_path: P
     database = tmp_path / "audit.db"
     log = await AuditLog.open(database)
     model = ScriptedProvider([*ADDS, "Hello."])
-    async with served(model, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+    async with served(model, audit=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
         asked = {"input": "1 + 2?", "session_id": "s-1"}
         answer = (await http.post("/chat", json=asked)).json()
         messages = [{"role": "user", "content": "hi"}]
@@ -101,7 +101,7 @@ async def test_the_key_of_a_caller_is_in_no_record_and_is_not_kept_after_the_run
     log = await AuditLog.open(database)
     model = ScriptedProvider([Turn(calls=[("add", {"a": 1, "b": 2})]), f"You are {key}."])
     keys = [{"name": "k", "tenant": "t", "hash": f"sha256:{digest(key).hex()}"}]
-    async with served(model, {"keys": keys}, observer=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
+    async with served(model, {"keys": keys}, audit=log, middleware=[AuditMiddleware(log)]) as up, up.http() as http:
         http.headers["authorization"] = f"Bearer {key}"
         asked = {"input": f"I am {key}", "session_id": f"of {key}"}
         assert (await http.post("/chat", json=asked)).status_code == 200
@@ -132,7 +132,7 @@ def test_no_record_has_the_keys_of_the_gateway_and_its_servers(tmp_path: Path) -
     config = config_of({"audit": {"database": str(tmp_path / "a.db")}, "servers": servers, "keys": keys}, "g.toml")
     environment = {"FRONT_KEY": "key-of-front", "OPENAI_API_KEY": "sk-of-vendor"}
     made = gateway_of(config, environment, provider="demo")
-    secrets = made.observer._secrets
+    secrets = made.audit._secrets
     assert sorted(secrets) == ["key-of-front", "sk-of-vendor", "token-of-own", "token-of-web"]
 
 
@@ -140,7 +140,7 @@ def test_secrets_of_servers_are_known_wherever_they_stand(tmp_path: Path) -> Non
     config = config_of({"audit": {"database": str(tmp_path / "a.db")}}, "g.toml")
     url = "http://user:pass%2Fword@127.0.0.1:1/mcp?api_key=of-query&page=two&Token=a%20b"
     made = gateway_of(config, {}, provider="demo", servers=[url])
-    assert {"pass%2Fword", "pass/word", "of-query", "a b", "a%20b"} == set(made.observer._secrets)
+    assert {"pass%2Fword", "pass/word", "of-query", "a b", "a%20b"} == set(made.audit._secrets)
     servers = {"web": {"url": "http://of-web@127.0.0.1:1/mcp"}}
     config = config_of({"audit": {"database": str(tmp_path / "a.db")}, "servers": servers}, "g.toml")
-    assert gateway_of(config, {}, provider="demo").observer._secrets == ("of-web",)
+    assert gateway_of(config, {}, provider="demo").audit._secrets == ("of-web",)

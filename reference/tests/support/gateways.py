@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,14 @@ from xmcp import XMCP, AIClient, DisplayEnvelope
 from xmcp.gateway.access.access import Access, KeyDatabase
 from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
+from xmcp.gateway.audit import AuditLog
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
+from xmcp.gateway.metrics.port import GatewayMetrics
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
+from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.server.transports.http_server import listen
 
 
@@ -77,6 +80,7 @@ class Served:
     shop: Shop
     task: asyncio.Task[None]
     headers: dict[str, str] = field(default_factory=dict)
+    metrics_url: str = ""
 
     def http(self, **options: Any) -> httpx2.AsyncClient:
         """Return a client for its address."""
@@ -96,13 +100,19 @@ async def served(
     model: Any,
     config: Mapping[str, Any] | None = None,
     *,
+    audit: AuditLog | None = None,
+    cache: TenantCache | None = None,
     observer: RunObserver | None = None,
+    metrics: bool = False,
     database: KeyDatabase | None = None,
     middleware: Sequence[Any] = (),
     more_models: Sequence[Offered] = (),
     **options: Any,
 ) -> AsyncIterator[Served]:
-    """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say."""
+    """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say.
+
+    With `metrics`, they are served, too, at `metrics_url`.
+    """
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
     events = settings.openai.events
@@ -110,18 +120,28 @@ async def served(
     access = Access(keys, events, database)
     hooks = [QuotaHook(access.ledger, settings.access.reserve_output_tokens), *middleware]
     asking = {"approve": approver(settings.chat), "approval_timeout": settings.chat.approval_seconds}
-    ai = AIClient([shop.mcp], llm_provider=model, middleware=hooks, **{"breaker_threshold": None, **asking, **options})
-    gateway = Gateway(ai, [Offered("assistant"), *more_models], settings, access, observer)
+    usual = {"breaker_threshold": None, "cache": cache, **asking}
+    ai = AIClient([shop.mcp], llm_provider=model, middleware=hooks, **{**usual, **options})
+    models = [Offered("assistant"), *more_models]
+    gateway = Gateway(ai, models, settings, access, audit, [observer] if observer else [], cache)
     up = asyncio.Event()
-    server = GatewayServer(gateway, up.set, log_level="critical")
+    exits = ExitStack()
+    measured = GatewayMetrics(gateway) if metrics else None
+    server = GatewayServer(gateway, up.set, measured, log_level="critical")
     listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     task = asyncio.create_task(server.serve([listener]))
     try:
         async with asyncio.timeout(30):
             await up.wait()
-        yield Served(url, gateway, server, shop, task)
+        made = Served(url, gateway, server, shop, task)
+        if measured is not None:
+            port = exits.enter_context(listen("127.0.0.1", 0))
+            exits.enter_context(measured.served(port))
+            made.metrics_url = measured.url
+        yield made
     finally:
+        exits.close()
         server.should_exit = True
         async with asyncio.timeout(30):
             await task

@@ -20,7 +20,8 @@ _OF_MCP = {
 _OF_GEN_AI = {
     "error.type", "gen_ai.agent.name", "gen_ai.conversation.id", "gen_ai.operation.name", "gen_ai.provider.name",
     "gen_ai.request.model", "gen_ai.response.finish_reasons", "gen_ai.response.model", "gen_ai.tool.call.id",
-    "gen_ai.tool.name", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "server.address", "server.port",
+    "gen_ai.tool.name", "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.input_tokens",
+    "gen_ai.usage.output_tokens", "gen_ai.usage.reasoning.output_tokens", "server.address", "server.port",
 }  # fmt: skip
 _OWN = ("xmcp.", "fastmcp.")
 """Names that the conventions do not define begin with who defines them."""

@@ -146,7 +146,7 @@ def containers(data: bytes) -> int:
 
 def is_deeper_than(levels: int, value: Any) -> bool:
     """Return whether `value` has more than so many levels of objects and lists, counting itself."""
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(levels):
         inner = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
         level = [child for child in inner if isinstance(child, dict | list)]

@@ -19,7 +19,7 @@ from xmcp.cli.gateway_keys import keys
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
 
 _DEFAULT_FILE: Final = "gateway.toml"
-_COMMANDS: Final = ("serve", "check", "init", "key", "keys")
+_COMMANDS: Final = ("serve", "check", "init", "key", "keys", "dashboards")
 
 
 class _Gateway(click.Group):
@@ -65,6 +65,9 @@ def gateway() -> None:
     metavar="SERVER",
     help="A server with tools: a URL, a command in quotes, a file or module as for `xmcp serve`. Repeatable.",
 )
+@click.option(
+    "--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics for Prometheus there.  [default: not at all]"
+)
 @click.option("--audit", metavar="DATABASE", help="Record the chats: a file for SQLite, or postgresql://...")
 @click.option(
     "--log-level",
@@ -79,6 +82,7 @@ def serve(
     host: str | None,
     port: int | None,
     audit: str | None,
+    metrics_port: int | None,
     log_level: str,
     log_format: Format,
     **wanted: Any,
@@ -89,7 +93,8 @@ def serve(
 
     Exit codes: 0 ended by a signal, 1 could not start, 2 usage.
     """
-    from xmcp.cli.gateway_parts import CannotServe, gateway_of
+    from xmcp.cli.gateway_parts import CannotServe, gateway_of, metrics_of
+    from xmcp.cli.tracing import CannotTrace, tracing
     from xmcp.gateway.config import GatewayConfig
     from xmcp.gateway.config_file import BadConfig, read_config
     from xmcp.gateway.serving import GatewayServer, UnsafeListening, refuse_unsafe
@@ -102,20 +107,24 @@ def serve(
         config = GatewayConfig() if file is None else read_config(file)
         config = _with_options(config, "listen", host=host, port=port)
         config = _with_options(config, "audit", database=audit)
+        config = _with_options(config, "metrics", port=metrics_port)
         refuse_unsafe(config)
         made = gateway_of(config, os.environ, **wanted)
-        with listen(config.listen.host, config.listen.port) as listener:
+        listening = listen(config.listen.host, config.listen.port)
+        with tracing("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
             line = served_on("The gateway", config.listen.host, listener, "")
             told = f"{line}, with {', '.join(made.model_ids)}"
+            told += "" if metrics is None else f"; its metrics on {metrics.url}"
             server = GatewayServer(
                 made,
                 partial(say, told, log_format),
+                metrics,
                 log_config=log_config,
                 log_level=None,
                 access_log=log_level == "debug",
             )
             server.run([listener])
-    except (BadConfig, UnsafeListening, CannotServe, ServeError) as error:
+    except (BadConfig, UnsafeListening, CannotServe, CannotTrace, ServeError) as error:
         raise click.ClickException(str(error)) from None
     except SystemExit:  # raised by uvicorn when the application did not start
         raise click.ClickException("The gateway could not start. The log above says why.") from None
@@ -177,6 +186,26 @@ def key(name: str, tenant: str) -> None:
 
 
 gateway.add_command(keys)
+
+
+@gateway.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def dashboards(folder: Path) -> None:
+    """Write a dashboard for Grafana and alerts for Prometheus into FOLDER. Files that exist are left as they are."""
+    import xmcp.gateway
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for shipped in (Path(xmcp.gateway.__file__).parent / "dashboards").iterdir():
+            with (folder / shipped.name).open("xb") as new:
+                new.write(shipped.read_bytes())
+    except FileExistsError as error:
+        raise click.ClickException(f"{error.filename} exists already. Name another folder, or delete it.") from None
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}.") from None
+    click.echo(
+        f"Wrote {folder}/grafana.json and {folder}/rules.yml. The guide of the gateway says what to do with them."
+    )
 
 
 def _with_options(config: Any, table: str, **options: Any) -> Any:

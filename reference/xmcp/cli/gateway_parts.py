@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus, urlsplit
@@ -20,13 +21,16 @@ from xmcp.gateway.access.opening import NoKeyDatabase, key_database, pepper_of
 from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
 from xmcp.gateway.audit.errors import AuditError
-from xmcp.gateway.config import AuditSettings, GatewayConfig, OfferedModel
+from xmcp.gateway.config import AuditSettings, CacheSettings, GatewayConfig, OfferedModel
 from xmcp.gateway.keys import Keys, MissingVariable
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
+from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.storage import MemoryCache
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.log import AuditLog
+    from xmcp.gateway.metrics.port import GatewayMetrics
     from xmcp.providers import LLMProvider
 
 SAMPLE = "xmcp.samples.sales:mcp"
@@ -72,6 +76,7 @@ def gateway_of(
     lifetime = config.runs.deadline_seconds + 60
     access = Access(keys, config.openai.events, database, reservation=lifetime)
     audit = _audit_log(config.audit, _secrets(config, environment, targets))
+    cache = _cache(config.cache)
     client = AIClient(
         targets,
         llm_provider=providers[0],
@@ -85,8 +90,42 @@ def gateway_of(
             QuotaHook(access.ledger, config.access.reserve_output_tokens),
             *_hooks_of(audit, config.audit),
         ],
+        cache=cache,
     )
-    return Gateway(client, offered_models, config, access, audit, owned=[audit, *providers])
+    return Gateway(client, offered_models, config, access, audit, owned=[audit, *providers], cache=cache)
+
+
+@contextmanager
+def metrics_of(gateway: Gateway) -> Iterator[GatewayMetrics | None]:
+    """Serve the metrics of a gateway while the block runs, if its configuration says where.
+
+    Raises:
+        CannotServe: a package is missing.
+        ServeError: the port cannot be listened on.
+    """
+    settings = gateway.config.metrics
+    if settings.port is None:
+        yield None
+        return
+    try:
+        from xmcp.gateway.metrics.port import GatewayMetrics
+    except ModuleNotFoundError as error:
+        raise CannotServe('[metrics] port: it needs prometheus_client: pip install "xmcp[gateway]".') from error
+    from prometheus_client import disable_created_metrics
+
+    from xmcp.server.transports.http_server import listen
+
+    # When each series began, as a series of its own beside it.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
+    metrics = GatewayMetrics(gateway)
+    with listen(settings.host, settings.port) as listener, metrics.served(listener):
+        yield metrics
+
+
+def _cache(settings: CacheSettings) -> TenantCache | None:
+    if not settings.max_bytes:
+        return None
+    return TenantCache(MemoryCache(max_entries=100_000, max_bytes=settings.max_bytes, ttl=settings.seconds))
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:

@@ -118,6 +118,13 @@ class OpenAISettings(Table):
     )
 
 
+class CacheSettings(Table):
+    """Answers of tools that are kept, each for its tenant: of those tools whose server says that they can be."""
+
+    max_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of memory for them; 0: none are kept.")
+    seconds: Seconds = Field(300.0, description="Seconds for which an answer is kept.")
+
+
 class AuditSettings(Table):
     """What is remembered of chats."""
 
@@ -129,6 +136,17 @@ class AuditSettings(Table):
     )
     outbox: bool = Field(
         False, description="Whether a call that may change something waits until its record is stored."
+    )
+
+
+class MetricsSettings(Table):
+    """Where Prometheus reads what the gateway does."""
+
+    host: str = Field(
+        "127.0.0.1", description="Address of /metrics, which asks for no key. Another than loopback needs [[keys]]."
+    )
+    port: int | None = Field(
+        None, ge=0, le=65_535, description="Port of /metrics; 0 takes a free one; left out: there is none."
     )
 
 
@@ -225,6 +243,8 @@ class GatewayConfig(Table):
     access: AccessSettings = Field(
         AccessSettings(), description="Keys beyond those of this file, and what is reserved of quotas."
     )
+    cache: CacheSettings = Field(CacheSettings(), description="Answers of tools that are kept, each for its tenant.")
+    metrics: MetricsSettings = Field(MetricsSettings(), description="Where Prometheus reads what the gateway does.")
     models: Sequence[OfferedModel] = Field((), description="The models; the first is the default.")
     servers: Mapping[str, Mapping[str, Any]] = Field({}, description="The tool servers, by the names of their tools.")
     tenants: Sequence[Tenant] = Field((), description="What all keys of a tenant may use together.")

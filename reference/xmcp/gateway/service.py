@@ -12,11 +12,12 @@ from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.quota_hook import spends_for
+from xmcp.gateway.audit.reports import Reports
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.grants import is_within
 from xmcp.gateway.runs.admission import AdmissionLimits
 from xmcp.gateway.runs.kept import Keeping
-from xmcp.gateway.runs.observer import NoObserver, RunObserver
+from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
@@ -24,6 +25,8 @@ from xmcp.gateway.runs.request import Caller, ChatRequest
 if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
+    from xmcp.gateway.audit.log import AuditLog
+    from xmcp.gateway.tenant_cache import TenantCache
 
 REFRESH_SECONDS: Final = 5.0
 """Least number of seconds between two listings of all tools that callers ask for."""
@@ -48,7 +51,9 @@ class Gateway:
         models: The models that callers can name, at least one; the first is the default.
         config: The configuration.
         access: Who may call, and how much.
-        observer: Is told of every run.
+        audit: Records every run.
+        observers: Are told of every run, too.
+        cache: The cache of the client, if it has one.
         owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
 
     Raises:
@@ -61,7 +66,9 @@ class Gateway:
         models: Sequence[Offered],
         config: GatewayConfig,
         access: Access,
-        observer: RunObserver | None = None,
+        audit: AuditLog | None = None,
+        observers: Sequence[RunObserver] = (),
+        cache: TenantCache | None = None,
         owned: Sequence[Any] = (),
     ) -> None:
         if not models:
@@ -71,7 +78,10 @@ class Gateway:
         self.access = access
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
-        self.observer = observer or NoObserver()
+        self.audit = audit
+        self.reports = None if audit is None else Reports(audit.address)
+        self.cache = cache
+        self.observers: list[RunObserver] = [*([audit] if audit is not None else []), *observers]
         own = config.runs
         self.runs = Runs(
             self._open_chat,
@@ -85,10 +95,12 @@ class Gateway:
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
             Keeping(own.client_tool_seconds, own.client_tool_bytes),
-            self.observer,
+            self.observers,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The event loop in which it runs; `None` before."""
         self._owned = owned
         self._refreshing: asyncio.Task[ToolChanges] | None = None
         self._refreshed_at = 0.0
@@ -141,9 +153,10 @@ class Gateway:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Connect to the tool servers; at the end, end what runs, disconnect, and close what the gateway owns."""
+        self.loop = asyncio.get_running_loop()
         async with AsyncExitStack() as exits:
             exits.push_async_callback(self.access.aclose)
-            for one in self._owned:
+            for one in (*self._owned, self.reports):
                 if hasattr(one, "aclose"):
                     exits.push_async_callback(one.aclose)
             await exits.enter_async_context(self.ai)

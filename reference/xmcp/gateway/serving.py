@@ -10,7 +10,7 @@ import logging
 import socket
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -19,6 +19,9 @@ from xmcp.gateway.config import GatewayConfig, is_loopback
 from xmcp.gateway.http.app import application
 from xmcp.gateway.service import Gateway
 from xmcp.server.transports.http_connections import with_head_timeout
+
+if TYPE_CHECKING:
+    from xmcp.gateway.metrics.port import GatewayMetrics
 
 _FLUSH_SECONDS: Final = 5
 """For what is still to be sent when all runs have ended."""
@@ -36,9 +39,11 @@ def refuse_unsafe(config: GatewayConfig) -> None:
     Raises:
         UnsafeListening: it would be.
     """
-    if not config.keys and config.access.database is None and not is_loopback(config.listen.host):
+    hosts = [config.listen.host, *([] if config.metrics.port is None else [config.metrics.host])]
+    needed = config.keys or config.access.database is not None
+    if not needed and (others := [host for host in hosts if not is_loopback(host)]):
         raise UnsafeListening(
-            f"Without keys the gateway listens only on this machine, and {config.listen.host!r} is not. Add [[keys]] "
+            f"Without keys the gateway listens only on this machine, and {others[0]!r} is not. Add [[keys]] "
             "to the configuration (`xmcp gateway key` makes one), or set host to 127.0.0.1."
         )
 
@@ -49,13 +54,16 @@ class GatewayServer(uvicorn.Server):
     Args:
         gateway: The gateway.
         ready: Is called when connections are accepted.
+        metrics: Count its requests.
         settings: Further options of `uvicorn.Config`.
     """
 
-    def __init__(self, gateway: Gateway, ready: Callable[[], None], **settings: Any) -> None:
+    def __init__(
+        self, gateway: Gateway, ready: Callable[[], None], metrics: GatewayMetrics | None = None, **settings: Any
+    ) -> None:
         self._gateway = gateway
         self._ready = ready
-        self._app: Starlette = application(gateway)
+        self._app: Starlette = application(gateway, None if metrics is None else metrics.counts)
         self._draining: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -46,6 +46,7 @@ def end_tool_span(span: Span, code: str | None, attempts: int, *, cached: bool) 
 def chat_span(tenant_id: str | None, session_id: str | None) -> Span:
     """Begin the span of a chat; the caller ends it. It is never the current one: application code runs between."""
     attributes = {"gen_ai.operation.name": "invoke_agent", "xmcp.tenant_id": tenant_id, "xmcp.session_id": session_id}
+    attributes["gen_ai.conversation.id"] = session_id
     return _tracer.start_span("invoke_agent", attributes=_given(attributes))
 
 

@@ -84,6 +84,10 @@ class ModelCallObserver:
         counts: dict[str, Any] = {
             "gen_ai.usage.input_tokens": used.input_tokens,
             "gen_ai.usage.output_tokens": used.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": used.cached_tokens,
+            "gen_ai.usage.reasoning.output_tokens": used.reasoning_tokens,
+            "gen_ai.response.model": completion.model,
+            "gen_ai.response.finish_reasons": (completion.finish_reason,),
         }
         finish(self._span, **counts)
         logged = {name: value for name, value in usage.items() if name in _LOGGED}

@@ -88,8 +88,10 @@ def address_of(database: str | Path) -> Address:
     return Address("postgresql", f"postgresql://{rest}", f"postgresql://{host}{parts.path}")
 
 
-def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.Connection:
+def sqlite_connection(address: Address, *, read_only: bool = False, seconds: float | None = None) -> sqlite3.Connection:
     """Open a SQLite file: write-ahead log, a commit survives the death of the process, 5 s of patience for locks.
+
+    `seconds`: how long all reading may take, if it is read only; `None`: `READ_SECONDS`.
 
     Raises:
         sqlite3.Error: it cannot be opened, or is no database.
@@ -108,7 +110,7 @@ def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.C
     )
     try:
         if read_only:
-            connection.set_progress_handler(_Deadline(), _STEPS)
+            connection.set_progress_handler(_Deadline(seconds or READ_SECONDS), _STEPS)
         else:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -120,10 +122,10 @@ def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.C
 
 
 class _Deadline:
-    """Ends reading after `READ_SECONDS`: what a file has may be a statement that never ends."""
+    """Ends reading after so many seconds: what a file has may be a statement that never ends."""
 
-    def __init__(self) -> None:
-        self._left: float = READ_SECONDS
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
         self._asked_at = time.monotonic()
 
     def __call__(self) -> bool:
@@ -134,8 +136,10 @@ class _Deadline:
         return self._left < 0
 
 
-def engine_of(address: Address, *, read_only: bool = False) -> Engine:
+def engine_of(address: Address, *, read_only: bool = False, seconds: float | None = None) -> Engine:
     """Return an engine that opens a connection for each use and keeps none. It connects at the first use.
+
+    `seconds`: how long a statement may take, and all reading of a SQLite file; `None`: `READ_SECONDS`.
 
     Raises:
         AuditError: the packages for it are not installed.
@@ -146,7 +150,9 @@ def engine_of(address: Address, *, read_only: bool = False) -> Engine:
         raise AuditError('The audit store needs SQLAlchemy: pip install "xmcp[gateway]".') from missing
     if address.kind == "sqlite":
         engine = create_engine(
-            "sqlite://", creator=lambda: sqlite_connection(address, read_only=read_only), poolclass=NullPool
+            "sqlite://",
+            creator=lambda: sqlite_connection(address, read_only=read_only, seconds=seconds),
+            poolclass=NullPool,
         )
 
         def begin(connection: Any) -> None:
@@ -158,7 +164,7 @@ def engine_of(address: Address, *, read_only: bool = False) -> Engine:
     return create_engine(
         "postgresql+psycopg://",
         creator=lambda: postgres_connection(
-            address, seconds=READ_SECONDS, options="-c default_transaction_read_only=on" if read_only else ""
+            address, seconds=seconds or READ_SECONDS, options="-c default_transaction_read_only=on" if read_only else ""
         ),
         poolclass=NullPool,
     )

@@ -120,6 +120,11 @@ class AuditLog:
         return self._address.name
 
     @property
+    def address(self) -> Address:
+        """The database."""
+        return self._address
+
+    @property
     def statistics(self) -> WriterStatistics:
         """How much waits, is spilled, or was dropped, at this moment."""
         return self._writer.statistics
@@ -167,6 +172,7 @@ class AuditLog:
                 api_key=caller.key_name,
                 surface=request.surface,
                 model=request.model,
+                trace_id=run.trace_id,
                 attempt=run.attempt,
                 secrets=() if caller.key is None else (caller.key,),
             )

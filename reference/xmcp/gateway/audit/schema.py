@@ -76,10 +76,11 @@ def require_newest(address: Address, connection: Connection) -> None:
 class opened:
     """A connection to a database, whose errors are `AuditError`s that say what to do."""
 
-    def __init__(self, address: Address, *, read_only: bool = False) -> None:
+    def __init__(self, address: Address, *, read_only: bool = False, seconds: float | None = None) -> None:
         self._address = address
         self._read_only = read_only
-        self._engine = engine_of(address, read_only=read_only)
+        self._seconds = seconds
+        self._engine = engine_of(address, read_only=read_only, seconds=seconds)
 
     def __enter__(self) -> Connection:
         try:
@@ -103,7 +104,7 @@ class opened:
             return error
         address, why = self._address, reason_of(error)
         if address.kind == "sqlite" and why == "interrupted":
-            why = f"reading it takes longer than {database.READ_SECONDS:g} s"
+            why = f"reading it takes longer than {self._seconds or database.READ_SECONDS:g} s"
         if address.kind == "postgresql":
             return AuditError(f"{address.name} cannot be used: {why}. Check that it runs, and its URL and password.")
         if not address.path.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,18 +13,23 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import admin_routes, openai_routes, routes, ui_routes
+from xmcp.gateway.http import admin_routes, openai_routes, report_routes, routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
+from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
 from xmcp.gateway.http.scopes import guarded
+from xmcp.gateway.http.traced import Traced
 from xmcp.gateway.service import Gateway
 
+if TYPE_CHECKING:
+    from xmcp.gateway.metrics.counts import Counts
 
-def application(gateway: Gateway) -> Starlette:
+
+def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
     """Return the application. Its lifespan connects the client to its servers, and closes it.
 
     `app.state.abort` cuts the connection of a client at once, given its address; the server that runs the application
-    sets it.
+    sets it. `counts` are moved by every request.
     """
 
     @asynccontextmanager
@@ -34,7 +39,12 @@ def application(gateway: Gateway) -> Starlette:
 
     app = Starlette(
         routes=[*map(guarded, _routes())],
-        middleware=[*_open_to(gateway.config.listen.allow_origins), Middleware(Doorkeeper, access=gateway.access)],
+        middleware=[
+            *([] if counts is None else [Middleware(Measured, counts=counts)]),
+            *_open_to(gateway.config.listen.allow_origins),
+            Middleware(Doorkeeper, access=gateway.access),
+            Middleware(Traced),
+        ],
         exception_handlers={Refused: refused, HTTPException: no_such_route, Exception: crashed},
         lifespan=lifespan,
     )
@@ -77,6 +87,12 @@ def _routes() -> list[Route]:
         Route("/v1/chat/completions", openai_routes.completions, methods=["POST"]),
         Route("/v1/models", openai_routes.models, methods=["GET"]),
         Route("/v1/models/{model:path}", openai_routes.model, methods=["GET"]),
+        Route("/analytics/usage", report_routes.usage, methods=["GET"]),
+        Route("/analytics/tools", report_routes.tools, methods=["GET"]),
+        Route("/analytics/errors", report_routes.errors, methods=["GET"]),
+        Route("/cache/stats", report_routes.cache_statistics, methods=["GET"]),
+        Route("/cache", report_routes.clear_cache, methods=["DELETE"]),
+        Route("/openapi.json", routes.openapi, methods=["GET"]),
         Route("/admin/tenants", admin_routes.list_tenants, methods=["GET"]),
         Route("/admin/tenants", admin_routes.put_tenant, methods=["POST"]),
         Route("/admin/tenants/{name}", admin_routes.delete_tenant, methods=["DELETE"]),

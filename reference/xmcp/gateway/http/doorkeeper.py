@@ -13,12 +13,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.database_thread import DatabaseDown
 from xmcp.gateway.access.stored_keys import KeyRefused
+from xmcp.gateway.hosts import names_this_machine
 from xmcp.gateway.http.refusals import Refused, wait_headers
 
 OPEN_PATHS: Final = frozenset({"/livez", "/readyz"})
 """For load balancers, which have no key. They say nothing but yes or no."""
-
-_OWN_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Doorkeeper:
@@ -39,7 +38,7 @@ class Doorkeeper:
 
     async def _refusal(self, request: Request) -> Refused | None:
         headers = request.headers
-        if not self._access.key_needed and not _names_this_machine(headers.get("host", "")):
+        if not self._access.key_needed and not names_this_machine(headers.get("host", "")):
             # Without keys, a web page could otherwise reach the gateway by a name of its own that leads here.
             told = "A gateway without keys answers only to localhost. Configure [[keys]] for other names."
             return Refused(421, told, "misdirected_request")
@@ -57,8 +56,3 @@ class Doorkeeper:
             told = f"More than {rate.per_minute:,} requests in a minute, which is the limit of {rate.whose}."
             return Refused(429, told, "rate_limit_exceeded", headers=wait_headers(too_fast.wait))
         return None
-
-
-def _names_this_machine(host: str) -> bool:
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    return name.lower() in _OWN_NAMES

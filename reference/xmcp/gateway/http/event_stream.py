@@ -62,7 +62,7 @@ class EventStream:
         self._abort = abort
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response."""
+        """Send the response, and say in `scope["state"]["stream_dropped"]` whether the client took nothing."""
         reader, client = self._reader, scope.get("client")
         reader.on_drop = lambda: self._abort(client)
         leaving = asyncio.create_task(until_gone(receive))
@@ -74,6 +74,7 @@ class EventStream:
             patience.close()
             reader.close()
             leaving.cancel()
+            scope.setdefault("state", {})["stream_dropped"] = reader.dropped
 
     def _encoded(self, events: Sequence[RunEvent]) -> bytes:
         return b"".join(map(self._encoder.encode, events))

@@ -17,6 +17,7 @@ from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import native as decoding
 from xmcp.gateway.encoders import native as encoding
 from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of, give_answer, refuse_crowd, run_of
+from xmcp.gateway.http.openapi import document
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.events import place_of
 from xmcp.gateway.runs.run import Run
@@ -110,9 +111,14 @@ async def health(request: Request) -> Response:
         "runs": runs,
         "servers": servers,
         "models": gateway.models_for(caller_of(request)),
-        **gateway.observer.health(),
+        **({} if gateway.audit is None else gateway.audit.health()),
     }
     return json_response(value)
+
+
+async def openapi(_: Request) -> Response:
+    """`GET /openapi.json`: these routes, as a document."""
+    return json_response(document())
 
 
 async def alive(_: Request) -> Response:

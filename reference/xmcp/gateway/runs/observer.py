@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.record import RunRecord
@@ -20,24 +19,3 @@ class RunObserver(Protocol):
 
     def ended(self, run: RunRecord) -> None:
         """Take note that a run has ended: `run.state` and `run.history` are complete."""
-
-    def health(self) -> Mapping[str, Any]:
-        """Return what `/health` says of it: members of a JSON object."""
-        ...
-
-
-class NoObserver:
-    """Takes no note."""
-
-    def accepted(self, run: RunRecord) -> None:
-        """Do nothing."""
-
-    def event(self, run: RunRecord, event: RunEvent) -> None:
-        """Do nothing."""
-
-    def ended(self, run: RunRecord) -> None:
-        """Do nothing."""
-
-    def health(self) -> Mapping[str, Any]:
-        """Say nothing."""
-        return {}

@@ -6,9 +6,16 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from opentelemetry import trace
+
 from xmcp.gateway.runs.events import new_run_id
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.state import RunState
+
+
+def _current_trace_id() -> str | None:
+    context = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
 @dataclass(eq=False)
@@ -23,6 +30,7 @@ class RunRecord:
         created: When it began, in seconds since 1970.
         state: What it has come to so far.
         history: The whole conversation, once the run has ended; calls of the client's own tools have no answer in it.
+        trace_id: That of the caller's or the gateway's trace, 32 hexadecimal digits; `None` if it is not traced.
         latency_ms: Milliseconds from the start to the end; `None` before.
     """
 
@@ -34,3 +42,4 @@ class RunRecord:
     state: RunState = field(default_factory=RunState)
     history: list[dict[str, Any]] = field(default_factory=list)
     latency_ms: float | None = None
+    trace_id: str | None = field(default_factory=_current_trace_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -37,13 +37,13 @@ class Runs:
         admission: AdmissionLimits,
         keeping: Keeping,
         rounds: Keeping,
-        observer: RunObserver,
+        observers: Sequence[RunObserver],
     ) -> None:
         self._open_chat = open_chat
         self._limits = limits
         self._kept = KeptRuns(keeping)
         self._rounds = Rounds(rounds)
-        self._observer = observer
+        self._observers = observers
         self.places = Admission(admission)
         self.draining = False
         self._runs: dict[str, Run] = {}
@@ -80,7 +80,7 @@ class Runs:
 
     def _begun(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> Run:
         request = replace(request, history=self._rounds.completed(request.history, caller.tenant, time.monotonic()))
-        run = Run(request, caller, partial(self._open_chat, request), self._limits, self._observer, self._ended_run)
+        run = Run(request, caller, partial(self._open_chat, request), self._limits, self._observers, self._ended_run)
         self._runs[run.id], self._marks[run.id] = run, mark
         self._by_digest[mark.digest] = run
         if mark.key is not None:

@@ -59,7 +59,7 @@ class Run(RunRecord):
         caller: By whom.
         open_chat: Begins the chat for the caller; what it raises ends the run as an error.
         limits: The time limits.
-        observer: Is told of every event.
+        observers: Are told of every event.
         on_end: Is called once, when the run has ended.
     """
 
@@ -69,13 +69,13 @@ class Run(RunRecord):
         caller: Caller,
         open_chat: Callable[[Caller], ChatStream],
         limits: RunLimits,
-        observer: RunObserver,
+        observers: Sequence[RunObserver],
         on_end: Callable[[Run], None],
     ) -> None:
         super().__init__(request, caller)
         self._open_chat = open_chat
         self._limits = limits
-        self._observer = observer
+        self._observers = observers
         self._on_end = on_end
         self._ring = EventRing()
         self._joined = JoinedText(limits.join, self._publish_joined) if limits.join else None
@@ -288,10 +288,11 @@ class Run(RunRecord):
         self._on_end(self)
 
     def _tell(self, method: str, *arguments: Any) -> None:
-        try:
-            getattr(self._observer, method)(*arguments)
-        except Exception:
-            _log.exception("the observer of runs failed in %s", method)
+        for observer in self._observers:
+            try:
+                getattr(observer, method)(*arguments)
+            except Exception:
+                _log.exception("an observer of runs failed in %s", method)
 
 
 def _written(translation: Translation, chunk: ChatChunk) -> list[tuple[EventType, dict[str, Any], bytes]]:
