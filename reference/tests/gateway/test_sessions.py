@@ -116,10 +116,10 @@ async def test_a_chat_that_was_refused_leaves_its_session_free() -> None:
 
 
 async def test_a_chat_that_failed_or_was_cancelled_leaves_a_history_that_goes_on() -> None:
-    failure = ProviderError("down", category=ErrorCategory.UPSTREAM_UNAVAILABLE, provider="p")
+    failure = ProviderError("down", category=ErrorCategory.RATE_LIMIT, provider="p")
     model = ScriptedModel(failure, ["half an ", never], asks(("add", {"a": 1, "b": 2}), "wait"), then="Done.")
     async with served(model, max_turns=5) as up, up.http() as http:
-        assert (await http.post("/chat", json={"input": "one", "session_id": "s"})).status_code == 503
+        assert (await http.post("/chat", json={"input": "one", "session_id": "s"})).status_code == 429
         for words, begun in (("two", lambda: len(model.requests) == 2), ("three", lambda: "wait" in up.shop.calls)):
             chat = asyncio.create_task(http.post("/chat", json={"input": words, "session_id": "s"}))
             await until(begun)
@@ -142,7 +142,9 @@ async def test_sessions_are_listed_a_page_at_a_time_shown_and_deleted() -> None:
         await http.post("/chat", json={"input": "once more", "session_id": "s/1?ä"})
         listed, cursor, pages = [], "", 0
         while cursor is not None:
-            page = (await http.get("/sessions", params={"limit": 2, "cursor": cursor} if cursor else {"limit": 2})).json()
+            page = (
+                await http.get("/sessions", params={"limit": 2, "cursor": cursor} if cursor else {"limit": 2})
+            ).json()
             listed += [one["id"] for one in page["sessions"]]
             cursor, pages = page["next"], pages + 1
         shown = (await http.get("/sessions/s%2F0%3F%C3%A4")).json()

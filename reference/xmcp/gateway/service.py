@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
 from xmcp.gateway.config import GatewayConfig
@@ -17,7 +18,11 @@ from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import NoObserver, RunObserver
 from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
-from xmcp.gateway.runs.run import RunLimits
+from xmcp.gateway.runs.retries import RequestMark
+from xmcp.gateway.runs.run import Run, RunLimits
+from xmcp.gateway.sessions.rehydration import rehydrated
+from xmcp.gateway.sessions.sessions import Name, Sessions
+from xmcp.gateway.sessions.window import Window, size_of
 
 if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient
@@ -70,13 +75,18 @@ class Gateway:
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
         self.observer = observer or NoObserver()
-        own = config.runs
+        own, kept = config.runs, config.sessions
+        self.sessions = Sessions(
+            Window(kept.max_messages, kept.max_bytes),
+            Keeping(kept.keep_seconds, kept.keep_bytes, kept.max_per_tenant),
+        )
         self.runs = Runs(
             self._open_chat,
             RunLimits(own.deadline_seconds, own.first_event_seconds, own.idle_seconds, own.client_gone_seconds),
             AdmissionLimits(own.max_running, own.max_running_per_tenant, own.max_waiting, own.wait_seconds),
             Keeping(own.keep_seconds, own.keep_bytes),
             self.observer,
+            self.sessions.ended,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
@@ -92,6 +102,27 @@ class Gateway:
     def offers(self, model: str) -> bool:
         """Return whether there is a model of this name."""
         return model.removesuffix(PLAIN) in self.models
+
+    async def start(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> tuple[Run, bool]:
+        """Return a run for a request, and whether it was begun before. One of a session knows what was said in it.
+
+        Raises:
+            SessionBusy: a chat runs already of the session that it is to continue.
+            Draining, KeyReused, Overloaded: as `Runs.start`.
+        """
+        if request.session_id is None or self.runs.joined(mark) is not None:
+            return await self.runs.start(request, caller, mark)
+        name = caller.tenant, request.session_id
+        if request.continues:
+            self.sessions.claim(name)
+        begun = False
+        try:
+            run, joined = await self.runs.start(await self._recalled(request, name), caller, mark)
+            begun = not joined
+            return run, joined
+        finally:
+            if request.continues and not begun:
+                self.sessions.release(name)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:
@@ -112,6 +143,24 @@ class Gateway:
             await exits.enter_async_context(self.ai)
             exits.push_async_callback(self.runs.drain, 0)
             yield
+
+    async def _recalled(self, request: ChatRequest, name: Name) -> ChatRequest:
+        """Return the request with the history of its session, or with that which its own one shows a part of."""
+        sent = request.history
+        if not request.continues and request.model.endswith(PLAIN):
+            return request  # a chore of a front end, such as a title: nothing of it belongs to the conversation
+        if not request.continues and not sent:
+            return replace(request, recall="new")
+        session = self.sessions.get(name)
+        if session is None:
+            return replace(request, recall="as-sent" if sent else "new")
+        known = session.messages
+        size = session.size + request.size
+        history = known if request.continues else await in_worker_if_large(size, rehydrated, sent, known)
+        if history is None:
+            return replace(request, recall="as-sent")
+        size = request.size + sum(map(size_of, history))
+        return replace(request, history=history, recall="remembered", size=size)
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         options = request.options

@@ -51,7 +51,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
             query=query,
             history=history,
             options=options,
-            session_id=chat_id or (named if isinstance(named, str) else None),
+            session_id=chat_id or (named if isinstance(named, str) and named else None),
         ),
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),

@@ -55,7 +55,7 @@ def decode_ag_ui(body: Mapping[str, Any], default_model: str) -> AGUIRequest:
 
 def _request(surface: Surface, messages: Sequence[Any], model: str, session_id: str | None) -> ChatRequest:
     query, history = conversation([message for message in messages if message is not None])
-    return ChatRequest(surface=surface, model=model, query=query, history=history, session_id=session_id)
+    return ChatRequest(surface=surface, model=model, query=query, history=history, session_id=session_id or None)
 
 
 def _of_parts(message: Any, place: str) -> Any:

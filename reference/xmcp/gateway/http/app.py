@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import openai_routes, routes, ui_routes
+from xmcp.gateway.http import openai_routes, routes, session_routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
 from xmcp.gateway.service import Gateway
@@ -36,6 +36,9 @@ def application(gateway: Gateway) -> Starlette:
             Route("/runs/{run_id}", routes.run_state, methods=["GET"]),
             Route("/runs/{run_id}/events", routes.run_events, methods=["GET"]),
             Route("/runs/{run_id}/cancel", routes.cancel, methods=["POST"]),
+            Route("/sessions", session_routes.sessions, methods=["GET"]),
+            Route("/sessions/{session_id:path}", session_routes.session, methods=["GET"]),
+            Route("/sessions/{session_id:path}", session_routes.forget, methods=["DELETE"]),
             Route("/tools", routes.tools, methods=["GET"]),
             Route("/tools/refresh", routes.refresh_tools, methods=["POST"]),
             Route("/health", routes.health, methods=["GET"]),

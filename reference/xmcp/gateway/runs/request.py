@@ -17,6 +17,11 @@ Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
 """What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
 
 
+Recall: TypeAlias = Literal["new", "remembered", "as-sent", "unavailable"]
+"""What the model of a chat with a session is told of earlier ones: nothing, as there was nothing; all that it had read;
+what the caller sent, which is not what is remembered; or what the caller sent, as the store could not be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Whose key it is. `tenant` is `None` if the gateway has no keys.
@@ -41,8 +46,10 @@ class ChatRequest:
         history: The messages before it, in the OpenAI chat format.
         options: Further keywords of `AIClient.stream_chat`.
         session_id: The caller's id of the conversation.
+        continues: Whether the history is left to the gateway, which remembers that of the session.
+        recall: What its model is told of earlier chats; `None`: the chat belongs to no session.
         deadline: Seconds that the run may take at most; `None`: as the gateway is configured.
-        size: Bytes of the body in which it came.
+        size: Bytes of the body in which it came, and of what was remembered.
     """
 
     surface: Surface
@@ -51,5 +58,7 @@ class ChatRequest:
     history: Sequence[Message] = ()
     options: ChatOptions = field(default_factory=lambda: ChatOptions())
     session_id: str | None = None
+    continues: bool = False
+    recall: Recall | None = None
     deadline: float | None = None
     size: int = 0
