@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
@@ -149,12 +149,16 @@ class AuditLog:
         hooked = kind == "tool.finished" and event.data.get("call_id") in run.calls
         self._writer.put(Event(run, event, hooked, at), len(event.json), text=text)
 
-    def end(self, run_id: str, outcome: RunOutcome) -> None:
-        """Record how a run ended. Where it is to be sure, await `flush`."""
+    def end(self, run_id: str, outcome: RunOutcome, history: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Record how a run ended. Where it is to be sure, await `flush`.
+
+        `history`: the conversation after it, from which it can be continued; left out: that is not recorded.
+        """
         run = self._runs.pop(run_id, None)
         if run is not None:
+            messages, size, _ = run.encode(history)
             run.sent, run.encoded = [], []
-            self.put(Ended(run, outcome, now_ms()), 0)
+            self.put(Ended(run, outcome, messages, now_ms()), size + 8 * len(messages))
 
     def accepted(self, run: RunRecord) -> None:
         """Record that a run of the gateway was accepted."""
@@ -181,7 +185,7 @@ class AuditLog:
         state = run.state
         error = state.error or {}
         status = _STATUSES.get(state.status, "interrupted")
-        self.end(run.id, RunOutcome(status, state.stop_reason, error.get("code"), error.get("message")))
+        self.end(run.id, RunOutcome(status, state.stop_reason, error.get("code"), error.get("message")), run.history)
 
     def health(self) -> Mapping[str, Any]:
         """Return what the `/health` of a gateway says of the store."""

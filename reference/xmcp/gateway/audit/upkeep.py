@@ -80,14 +80,15 @@ def delete_older_than(run: Execute, cutoff: int, *, locks: bool) -> bool:
 
 
 def _delete_unread(run: Execute, conversation: str) -> None:
-    """Delete the messages that no request of a run that is left has received; the conversation, if no run is left."""
+    """Delete the messages that no run that is left has read or ended with; the conversation, if no run is left."""
     run(
         "WITH RECURSIVE read(hash) AS ("
         "SELECT messages_hash FROM model_requests WHERE conversation_id = ? AND messages_hash IS NOT NULL UNION "
+        "SELECT history_hash FROM runs WHERE conversation_id = ? AND history_hash IS NOT NULL UNION "
         "SELECT messages.parent FROM messages JOIN read ON messages.hash = read.hash "
         "WHERE messages.conversation_id = ? AND messages.parent IS NOT NULL) "
         "DELETE FROM messages WHERE conversation_id = ? AND hash NOT IN (SELECT hash FROM read)",
-        [conversation] * 3,
+        [conversation] * 4,
     )
     run(
         "DELETE FROM contents WHERE conversation_id = ? AND hash NOT IN "
