@@ -12,6 +12,7 @@ import httpx2
 import orjson
 
 from xmcp import XMCP, AIClient, DisplayEnvelope
+from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.observer import RunObserver
@@ -90,14 +91,19 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    model: Any, config: Mapping[str, Any] | None = None, *, observer: RunObserver | None = None, **options: Any
+    model: Any,
+    config: Mapping[str, Any] | None = None,
+    *,
+    observer: RunObserver | None = None,
+    archive: Archive | None = None,
+    **options: Any,
 ) -> AsyncIterator[Served]:
     """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say."""
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
     ai = AIClient([shop.mcp], llm_provider=model, **{"breaker_threshold": None, **options})
     keys = Keys(settings.keys, settings.openai.events, {"FRONT_END_KEY": "xmcp_front"})
-    gateway = Gateway(ai, [Offered("assistant")], settings, keys, observer)
+    gateway = Gateway(ai, [Offered("assistant")], settings, keys, observer, archive=archive)
     up = asyncio.Event()
     server = GatewayServer(gateway, up.set, log_level="critical")
     listener = listen("127.0.0.1", 0)

@@ -21,6 +21,7 @@ from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 
 if TYPE_CHECKING:
+    from xmcp.gateway.audit.archive import Archive
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.providers import LLMProvider
 
@@ -72,7 +73,8 @@ def gateway_of(
         connect_timeout=config.chat.connect_seconds,
         middleware=_hooks_of(audit, config.audit),
     )
-    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers])
+    archive = _archive_of(audit)
+    return Gateway(client, offered_models, config, keys, audit, owned=[audit, *providers], archive=archive)
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:
@@ -93,6 +95,14 @@ def _hooks_of(audit: AuditLog | None, settings: AuditSettings) -> list[Any]:
     from xmcp.gateway.audit import AuditMiddleware
 
     return [AuditMiddleware(audit, outbox=settings.outbox)]
+
+
+def _archive_of(audit: AuditLog | None) -> Archive | None:
+    if audit is None:
+        return None
+    from xmcp.gateway.audit.archive import Archive
+
+    return Archive(audit)
 
 
 def _secrets(

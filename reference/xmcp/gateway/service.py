@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
+from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
@@ -22,11 +24,15 @@ from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run, RunLimits
 from xmcp.gateway.sessions.rehydration import rehydrated
 from xmcp.gateway.sessions.sessions import Name, Sessions
-from xmcp.gateway.sessions.window import Window, size_of
+from xmcp.gateway.sessions.window import Window, size_of, within
 
 if TYPE_CHECKING:
+    from xmcp.chat.messages import Message
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
+    from xmcp.gateway.audit.archive import Archive
+
+_log: Final = logging.getLogger("xmcp.gateway")
 
 REFRESH_SECONDS: Final = 5.0
 """Least number of seconds between two listings of all tools that callers ask for."""
@@ -53,6 +59,7 @@ class Gateway:
         keys: Who may call.
         observer: Is told of every run.
         owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
+        archive: What the audit log has recorded; it is closed with the gateway, too.
 
     Raises:
         ValueError: there is no model.
@@ -66,6 +73,7 @@ class Gateway:
         keys: Keys,
         observer: RunObserver | None = None,
         owned: Sequence[Any] = (),
+        archive: Archive | None = None,
     ) -> None:
         if not models:
             raise ValueError("A gateway needs at least one model.")
@@ -75,6 +83,7 @@ class Gateway:
         self.models = {offered.id: offered for offered in models}
         self.default_model = models[0].id
         self.observer = observer or NoObserver()
+        self.archive = archive
         own, kept = config.runs, config.sessions
         self.sessions = Sessions(
             Window(kept.max_messages, kept.max_bytes),
@@ -90,7 +99,7 @@ class Gateway:
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
-        self._owned = owned
+        self._owned = [*owned, archive]
         self._refreshing: asyncio.Task[ToolChanges] | None = None
         self._refreshed_at = 0.0
 
@@ -146,21 +155,34 @@ class Gateway:
 
     async def _recalled(self, request: ChatRequest, name: Name) -> ChatRequest:
         """Return the request with the history of its session, or with that which its own one shows a part of."""
-        sent = request.history
-        if not request.continues and request.model.endswith(PLAIN):
-            return request  # a chore of a front end, such as a title: nothing of it belongs to the conversation
+        sent, session = request.history, self.sessions.get(name)
+        chore = request.model.endswith(PLAIN) or (not sent and session is not None)
+        if not request.continues and chore:
+            return request  # such as a front end's for a title: nothing of it belongs to the conversation
         if not request.continues and not sent:
             return replace(request, recall="new")
-        session = self.sessions.get(name)
-        if session is None:
+        try:
+            known = session.messages if session is not None else await self._restored(name)
+        except AuditError as error:
+            _log.warning("a chat goes on without what was said before in its session: %s", error)
+            return replace(request, recall="unavailable")
+        if not known:
             return replace(request, recall="as-sent" if sent else "new")
-        known = session.messages
-        size = session.size + request.size
+        size = request.size + sum(map(size_of, known))
         history = known if request.continues else await in_worker_if_large(size, rehydrated, sent, known)
         if history is None:
             return replace(request, recall="as-sent")
         size = request.size + sum(map(size_of, history))
         return replace(request, history=history, recall="remembered", size=size)
+
+    async def _restored(self, name: Name) -> Sequence[Message]:
+        """Return what the audit store has of a session that is not in memory.
+
+        Raises:
+            AuditError: it cannot be read.
+        """
+        found = None if self.archive is None else await self.archive.session_history(*name)
+        return within(found or (), self.sessions.window)
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         options = request.options

@@ -6,9 +6,12 @@ The writer uses the drivers directly (`drivers`); migrations, reading and deleti
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -88,8 +91,10 @@ def address_of(database: str | Path) -> Address:
     return Address("postgresql", f"postgresql://{rest}", f"postgresql://{host}{parts.path}")
 
 
-def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.Connection:
+def sqlite_connection(address: Address, *, read_only: bool = False, seconds: float | None = None) -> sqlite3.Connection:
     """Open a SQLite file: write-ahead log, a commit survives the death of the process, 5 s of patience for locks.
+
+    `seconds`: how long everything may take that is read; default `READ_SECONDS`.
 
     Raises:
         sqlite3.Error: it cannot be opened, or is no database.
@@ -108,7 +113,7 @@ def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.C
     )
     try:
         if read_only:
-            connection.set_progress_handler(_Deadline(), _STEPS)
+            connection.set_progress_handler(_Deadline(seconds or READ_SECONDS), _STEPS)
         else:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -120,10 +125,10 @@ def sqlite_connection(address: Address, *, read_only: bool = False) -> sqlite3.C
 
 
 class _Deadline:
-    """Ends reading after `READ_SECONDS`: what a file has may be a statement that never ends."""
+    """Ends reading after some seconds: what a file has may be a statement that never ends."""
 
-    def __init__(self) -> None:
-        self._left: float = READ_SECONDS
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
         self._asked_at = time.monotonic()
 
     def __call__(self) -> bool:
@@ -134,8 +139,10 @@ class _Deadline:
         return self._left < 0
 
 
-def engine_of(address: Address, *, read_only: bool = False) -> Engine:
+def engine_of(address: Address, *, read_only: bool = False, seconds: float | None = None) -> Engine:
     """Return an engine that opens a connection for each use and keeps none. It connects at the first use.
+
+    `seconds`: how long a statement may take, and of a SQLite file all of them; default `READ_SECONDS`.
 
     Raises:
         AuditError: the packages for it are not installed.
@@ -146,7 +153,9 @@ def engine_of(address: Address, *, read_only: bool = False) -> Engine:
         raise AuditError('The audit store needs SQLAlchemy: pip install "xmcp[gateway]".') from missing
     if address.kind == "sqlite":
         engine = create_engine(
-            "sqlite://", creator=lambda: sqlite_connection(address, read_only=read_only), poolclass=NullPool
+            "sqlite://",
+            creator=lambda: sqlite_connection(address, read_only=read_only, seconds=seconds),
+            poolclass=NullPool,
         )
 
         def begin(connection: Any) -> None:
@@ -158,7 +167,7 @@ def engine_of(address: Address, *, read_only: bool = False) -> Engine:
     return create_engine(
         "postgresql+psycopg://",
         creator=lambda: postgres_connection(
-            address, seconds=READ_SECONDS, options="-c default_transaction_read_only=on" if read_only else ""
+            address, seconds=seconds or READ_SECONDS, options="-c default_transaction_read_only=on" if read_only else ""
         ),
         poolclass=NullPool,
     )
@@ -179,6 +188,27 @@ def postgres_connection(address: Address, *, seconds: float, options: str = "") 
         client_encoding="utf-8",
         keepalives_idle=10,
     )
+
+
+@contextmanager
+def cut_after(seconds: float, connection: Any) -> Iterator[None]:
+    """Cut a connection of psycopg that is used for longer: the server, or the way to it, is stuck.
+
+    Whoever waits for its answer gets an error.
+    """
+    watch = threading.Timer(seconds, _cut, [connection.fileno()])
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+        watch.join()  # before the descriptor can become that of another connection
+
+
+def _cut(descriptor: int) -> None:
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _psycopg() -> Any:

@@ -28,7 +28,7 @@ from xmcp.gateway.audit.recording import (
 )
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.gateway.audit.schema import migrate
-from xmcp.gateway.audit.writer import FlushMark, Kept, Writer, WriterLimits, WriterStatistics
+from xmcp.gateway.audit.writer import Deletion, FlushMark, Kept, Writer, WriterLimits, WriterStatistics
 from xmcp.gateway.ids import now_ms, uuid7
 
 if TYPE_CHECKING:
@@ -120,6 +120,11 @@ class AuditLog:
         return self._address.name
 
     @property
+    def address(self) -> Address:
+        """The database."""
+        return self._address
+
+    @property
     def statistics(self) -> WriterStatistics:
         """How much waits, is spilled, or was dropped, at this moment."""
         return self._writer.statistics
@@ -182,10 +187,13 @@ class AuditLog:
 
     def ended(self, run: RunRecord) -> None:
         """Record how a run of the gateway ended."""
-        state = run.state
+        state, request = run.state, run.request
+        # A chat that names a conversation and belongs to none of it does not say how that goes on.
+        history = () if request.session_id is not None and request.recall is None else run.history
         error = state.error or {}
         status = _STATUSES.get(state.status, "interrupted")
-        self.end(run.id, RunOutcome(status, state.stop_reason, error.get("code"), error.get("message")), run.history)
+        outcome = RunOutcome(status, state.stop_reason, error.get("code"), error.get("message"))
+        self.end(run.id, outcome, history)
 
     def health(self) -> Mapping[str, Any]:
         """Return what the `/health` of a gateway says of the store."""
@@ -230,7 +238,17 @@ class AuditLog:
         `lost` also if that is not known after so many seconds. All that wait at the same time share one commit.
         """
         loop = asyncio.get_running_loop()
-        mark = FlushMark(loop, loop.create_future())
+        return await self._told(FlushMark(loop, loop.create_future()), seconds)
+
+    async def delete(self, conversation_id: str, seconds: float = 10.0) -> bool:
+        """Delete a conversation, after all records so far were written; return whether that is done.
+
+        Runs of it that go on are left. False also if it is not known after so many seconds; it may be done later then.
+        """
+        loop = asyncio.get_running_loop()
+        return await self._told(Deletion(loop, loop.create_future(), conversation_id), seconds) == "committed"
+
+    async def _told(self, mark: FlushMark, seconds: float) -> Kept:
         if not self._writer.put_mark(mark):
             return "lost"
         try:

@@ -49,13 +49,15 @@ class RunFilter:
 
 
 @contextmanager
-def reading(address: Address) -> Iterator[Connection]:
+def reading(address: Address, seconds: float | None = None) -> Iterator[Connection]:
     """Open a store for reading; one transaction, so that everything that is read fits together.
+
+    `seconds`: how long a statement may take, and of a SQLite file all of them; default: as for a person who waits.
 
     Raises:
         AuditError: it cannot be read, or is no audit store of this version.
     """
-    with opened(address, read_only=True) as connection, connection.begin():
+    with opened(address, read_only=True, seconds=seconds) as connection, connection.begin():
         require_newest(address, connection)
         yield connection
 

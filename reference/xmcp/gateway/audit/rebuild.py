@@ -12,7 +12,7 @@ from xmcp.gateway.audit.tables import METADATA
 from xmcp.gateway.audit.valid_rows import checked, json_object
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 _messages: Final = METADATA.tables["messages"]
 _contents: Final = METADATA.tables["contents"]
@@ -64,12 +64,23 @@ class ModelCall:
     finished_at: int | None
 
 
+BEGUN: Final = func.coalesce(_runs.c.started_at, _requests.c.started_at, 0)
+"""By what the runs of model calls are ordered."""
+
+
 def model_calls(
-    connection: Connection, *, conversation_id: str | None = None, run_id: str | None = None
+    connection: Connection,
+    *,
+    conversation_id: str | None = None,
+    run_id: str | None = None,
+    where: ColumnElement[bool] | None = None,
+    limit: int | None = None,
 ) -> Iterator[ModelCall]:
-    """Yield the model calls of a conversation or of a run, in their order: those of a run follow each other."""
+    """Yield the model calls of a conversation or of a run, in their order: those of a run follow each other.
+
+    `where`: a further condition on `model_requests` and `runs`; `limit`: how many at most.
+    """
     # The messages of a call are read when it is yielded: all at once, long conversations would not fit into memory.
-    begun = func.coalesce(_runs.c.started_at, _requests.c.started_at, 0)
     asked = (
         select(_requests, _tool_lists.c.tools)
         .select_from(
@@ -77,8 +88,11 @@ def model_calls(
                 _tool_lists, _tool_lists.c.hash == _requests.c.tools_hash
             )
         )
-        .order_by(begun, _requests.c.run_id, _requests.c.attempt, _requests.c.number)
+        .order_by(BEGUN, _requests.c.run_id, _requests.c.attempt, _requests.c.number)
+        .limit(limit)
     )
+    if where is not None:
+        asked = asked.where(where)
     if conversation_id is not None:
         asked = asked.where(_requests.c.conversation_id == conversation_id)
     if run_id is not None:
@@ -87,8 +101,8 @@ def model_calls(
         checked(_requests, request)
         if request["answer"] is not None:
             json_object(request["answer"], "model_requests")
-        received = _received(connection, request["conversation_id"], request["messages_hash"])
-        for _, content in received:
+        messages = received(connection, request["conversation_id"], request["messages_hash"])
+        for _, content in messages:
             json_object(content, "contents")
         yield ModelCall(
             run_id=request["run_id"],
@@ -97,10 +111,10 @@ def model_calls(
             turn=request["turn"],
             provider=request["provider"],
             model=request["model"],
-            messages=tuple(content for _, content in received),
-            hashes=tuple(name for name, _ in received),
+            messages=tuple(content for _, content in messages),
+            hashes=tuple(name for name, _ in messages),
             tools=request["tools"],
-            complete=len(received) == request["message_count"] and request["tools"] is not None,
+            complete=len(messages) == request["message_count"] and request["tools"] is not None,
             altered=bool(request["altered"]),
             answer=request["answer"],
             finish_reason=request["finish_reason"],
@@ -111,8 +125,8 @@ def model_calls(
         )
 
 
-def _received(connection: Connection, conversation_id: str, last: str | None) -> list[tuple[str, str]]:
-    """Return hash and JSON of each message up to `last`, as far as they are there."""
+def received(connection: Connection, conversation_id: str, last: str | None) -> list[tuple[str, str]]:
+    """Return hash and JSON of each message of a conversation up to `last`, as far as they are there."""
     if last is None:
         return []
     here = _messages.c.conversation_id == conversation_id

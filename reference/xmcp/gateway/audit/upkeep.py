@@ -70,13 +70,39 @@ def delete_older_than(run: Execute, cutoff: int, *, locks: bool) -> bool:
         conversations = [one for one in conversations if one not in held]
         if not old:
             return False
-    ids = [one for one, _ in old]
-    for table in _OF_RUNS:
-        run(f"DELETE FROM {table} WHERE run_id IN ({_marks(ids)})", ids)  # noqa: S608 - the names are ours
-    run(f"DELETE FROM runs WHERE id IN ({_marks(ids)})", ids)  # noqa: S608
+    _delete_runs(run, [one for one, _ in old])
     for conversation in conversations:
         _delete_unread(run, conversation)
     return True
+
+
+def delete_conversation(run: Execute, conversation: str, *, locks: bool) -> bool:
+    """Delete some of the runs of a conversation that have ended; with the last one, everything of it.
+
+    Args:
+        run: executes a statement.
+        conversation: its id.
+        locks: whether the database has more than one writer at a time.
+
+    Returns:
+        Whether there are more.
+    """
+    if locks:
+        run("SELECT id FROM conversations WHERE id = ? FOR UPDATE", [conversation])
+    ended = run(
+        "SELECT id FROM runs WHERE conversation_id = ? AND status <> 'running' LIMIT ?", [conversation, RUNS_AT_ONCE]
+    )
+    _delete_runs(run, [one for (one,) in ended])
+    if len(ended) == RUNS_AT_ONCE:
+        return True
+    _delete_unread(run, conversation)
+    return False
+
+
+def _delete_runs(run: Execute, ids: Sequence[str]) -> None:
+    for table in _OF_RUNS:
+        run(f"DELETE FROM {table} WHERE run_id IN ({_marks(ids)})", ids)  # noqa: S608 - the names are ours
+    run(f"DELETE FROM runs WHERE id IN ({_marks(ids)})", ids)  # noqa: S608
 
 
 def _delete_unread(run: Execute, conversation: str) -> None:

@@ -103,9 +103,8 @@ class Sessions:
         name = run.caller.tenant, request.session_id
         if request.continues:
             self.release(name)
-        elif name in self._busy or not (request.history or self.get(name) is None):
-            # A chat that a continued one runs beside; or one that begins anew, such as a front end's for a title.
-            return
+        elif name in self._busy:
+            return  # it ran beside one that continues the session
         if run.history:
             self.keep(name, run.history)
 
