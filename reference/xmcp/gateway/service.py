@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
-from xmcp.gateway.audit.errors import AuditError
+from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.runs.admission import AdmissionLimits
@@ -23,7 +23,7 @@ from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run, RunLimits
 from xmcp.gateway.sessions.rehydration import rehydrated
-from xmcp.gateway.sessions.sessions import Name, Sessions
+from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy, Sessions
 from xmcp.gateway.sessions.window import Window, size_of, within
 
 if TYPE_CHECKING:
@@ -132,6 +132,33 @@ class Gateway:
         finally:
             if request.continues and not begun:
                 self.sessions.release(name)
+
+    async def session(self, name: Name) -> Session | None:
+        """Return what is remembered of a session, in memory or in the audit store; `None` if nothing is.
+
+        Raises:
+            AuditError, Overloaded: the store cannot be read.
+        """
+        found = self.sessions.get(name)
+        if found is None and (messages := await self._restored(name)):
+            return self.sessions.described(name, messages)
+        return found
+
+    async def forget_session(self, name: Name) -> bool:
+        """Forget a session, in memory and in the audit store; return whether it was remembered.
+
+        Raises:
+            SessionBusy: a chat of it runs.
+            AuditError, Overloaded: the store cannot be read or written; the session is as it was.
+        """
+        self.sessions.claim(name)
+        try:
+            stored = self.archive is not None and await self.archive.delete_session(*name)
+            return self.sessions.drop(name) or stored
+        except ConversationRunning:
+            raise SessionBusy from None
+        finally:
+            self.sessions.release(name)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xmcp.gateway.audit import conversations
-from xmcp.gateway.audit.errors import AuditError
+from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.audit.reading import reading
+from xmcp.gateway.audit.recording import conversation_of
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class Archive:
 
         return await self._read(tenant, read)
 
+    async def delete_session(self, tenant: str | None, session: str) -> bool:
+        """Delete the conversation of a session, as `delete` does."""
+        return await self.delete(tenant, conversation_of(tenant, session))
+
     async def delete(self, tenant: str | None, name: str) -> bool:
         """Delete a conversation and return True; False if there is none.
 
@@ -155,10 +160,6 @@ class Archive:
             if not opened:
                 self._down_until = time.monotonic() + DOWN_SECONDS
             raise
-
-
-class ConversationRunning(Exception):
-    """A run of the conversation goes on."""
 
 
 def same_messages(call: ModelCall, before: ModelCall | None) -> int:

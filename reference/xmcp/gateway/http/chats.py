@@ -14,7 +14,7 @@ from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders.framing import Encoder
 from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.event_stream import EventStream, until_gone
-from xmcp.gateway.http.refusals import Refused
+from xmcp.gateway.http.refusals import Refused, overloaded
 from xmcp.gateway.runs.admission import Overloaded
 from xmcp.gateway.runs.registry import Draining, KeyReused
 from xmcp.gateway.runs.request import Caller, ChatRequest
@@ -98,9 +98,7 @@ class Asked:
         except SessionBusy:
             raise session_busy() from None
         except Overloaded as error:
-            wait = max(1, round(error.retry_after))
-            headers = {"retry-after": str(wait), "retry-after-ms": str(wait * 1000)}
-            raise Refused(429, f"{error} Try again in {wait} s.", "rate_limit_exceeded", headers=headers) from None
+            raise overloaded(str(error), error.retry_after) from None
         except Draining:
             headers = {"retry-after": "1", "connection": "close"}
             raise Refused(503, "The gateway is stopping. Try again.", "shutting_down", headers=headers) from None

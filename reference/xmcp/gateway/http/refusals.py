@@ -44,6 +44,13 @@ class Refused(Exception):
         return json_response(self.body, self.status, self.headers)
 
 
+def overloaded(told: str, retry_after: float) -> Refused:
+    """Return the answer for a request that has no place now. `told` says why, as a sentence."""
+    wait = max(1, round(retry_after))
+    headers = {"retry-after": str(wait), "retry-after-ms": str(wait * 1000)}
+    return Refused(429, f"{told} Try again in {wait} s.", "rate_limit_exceeded", headers=headers)
+
+
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer with a JSON value; `bytes` are JSON already."""
     body = value if isinstance(value, bytes) else encode_json(value)

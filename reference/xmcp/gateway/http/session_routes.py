@@ -13,10 +13,11 @@ from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import message_to_json
 from xmcp.chat.vendor_state import without_vendor_state
 from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.gateway.http.archive_refusals import archive_refusals
 from xmcp.gateway.http.chats import caller_of, gateway_of, session_busy
 from xmcp.gateway.http.pages import page_of, wrong_cursor
 from xmcp.gateway.http.refusals import Refused, json_response
-from xmcp.gateway.sessions.sessions import Name, Session
+from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy
 
 
 async def sessions(request: Request) -> Response:
@@ -35,11 +36,13 @@ async def sessions(request: Request) -> Response:
 
 async def session(request: Request) -> Response:
     """`GET /sessions/{id}`: what the model of its next chat will be told."""
-    remembered, name = gateway_of(request).sessions, _name_of(request)
-    found, busy = remembered.get(name), remembered.is_busy(name)
+    gateway, name = gateway_of(request), _name_of(request)
+    busy = gateway.sessions.is_busy(name)
+    with archive_refusals():
+        found = await gateway.session(name)
     if found is None and not busy:
         raise _not_found()
-    found = found or Session(name[1], (), 0, 0.0, 0)
+    found = found or gateway.sessions.described(name, ())
 
     def shown() -> bytes:
         messages = [message_to_json(without_vendor_state(message)) for message in found.messages]
@@ -50,10 +53,12 @@ async def session(request: Request) -> Response:
 
 async def forget(request: Request) -> Response:
     """`DELETE /sessions/{id}`: forget a session."""
-    remembered, name = gateway_of(request).sessions, _name_of(request)
-    if remembered.is_busy(name):
-        raise session_busy()
-    if not remembered.drop(name):
+    try:
+        with archive_refusals():
+            forgotten = await gateway_of(request).forget_session(_name_of(request))
+    except SessionBusy:
+        raise session_busy() from None
+    if not forgotten:
         raise _not_found()
     return Response(status_code=204)
 
@@ -67,7 +72,7 @@ def _about(found: Session, *, busy: bool) -> dict[str, Any]:
         "id": found.id,
         "message_count": len(found.messages),
         "bytes": found.size,
-        "used_at": None if not found.used_at else datetime.fromtimestamp(found.used_at, UTC).isoformat(),
+        "used_at": datetime.fromtimestamp(found.used_at, UTC).isoformat(timespec="milliseconds"),
         "busy": busy,
     }
 

@@ -81,12 +81,14 @@ class Sessions:
     def keep(self, name: Name, history: Sequence[Message]) -> None:
         """Remember a history, within the window, in place of what was remembered."""
         self.drop(name)
-        tenant, session_id = name
-        messages = within(history, self.window)
-        size = sum(map(size_of, messages)) + size_of({"id": session_id})
-        self._held[name] = Session(session_id, messages, size, time.time(), next(self._places))
-        self._kept.add(name, tenant, size, time.monotonic())
+        found = self._held[name] = self.described(name, within(history, self.window))
+        self._kept.add(name, name[0], found.size, time.monotonic())
         self._forget_old()
+
+    def described(self, name: Name, messages: Sequence[Message]) -> Session:
+        """Return a session with a history, which is used now; it is not remembered by this."""
+        size = sum(map(size_of, messages)) + size_of({"id": name[1]})
+        return Session(name[1], messages, size, time.time(), next(self._places))
 
     def drop(self, name: Name) -> bool:
         """Remember a session no longer; return whether it was."""
