@@ -153,12 +153,25 @@ class Gateway:
         """
         self.sessions.claim(name)
         try:
-            stored = self.archive is not None and await self.archive.delete_session(*name)
+            archive = self.archive
+            stored = archive is not None and await archive.delete(name[0], archive.conversation_of(*name))
             return self.sessions.drop(name) or stored
         except ConversationRunning:
             raise SessionBusy from None
         finally:
             self.sessions.release(name)
+
+    async def forget_conversation(self, archive: Archive, tenant: str | None, conversation_id: str) -> bool:
+        """Delete a conversation from the audit store, and forget its session; return whether there was one.
+
+        Raises:
+            SessionBusy, ConversationRunning: a chat of it runs.
+            AuditError, Overloaded: the store cannot be read or written; all is as it was.
+        """
+        for session in self.sessions.of(tenant):
+            if archive.conversation_of(tenant, session.id) == conversation_id:
+                return await self.forget_session((tenant, session.id))
+        return await archive.delete(tenant, conversation_id)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:

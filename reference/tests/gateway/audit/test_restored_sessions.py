@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.audited_runs import one, rows
-from support.gateways import Served, served, until
+from support.gateways import served, until
+from support.recorded_gateways import TENANTS, ask, recorded
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.messages import problem
 from xmcp.gateway.audit import AuditLog, AuditMiddleware, archive
 from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.audit.errors import AuditError
-
-
-def hashed(key: str) -> str:
-    return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
-
-
-TENANTS = {"keys": [{"name": name, "tenant": name, "hash": hashed(name)} for name in ("a", "b")]}
-
-
-@asynccontextmanager
-async def recorded(
-    model: Any, database: str | Path, config: Mapping[str, Any] | None = None, **options: Any
-) -> AsyncIterator[Served]:
-    """Serve a gateway that records its chats; at the end everything is recorded."""
-    log = await AuditLog.open(database)
-    try:
-        hooks = [AuditMiddleware(log)]
-        async with served(model, config, observer=log, archive=Archive(log), middleware=hooks, **options) as up:
-            yield up
-    finally:
-        await log.aclose()
-
-
-async def ask(up: Served, words: str, session: str = "s", **headers: str) -> Any:
-    async with up.http() as http:
-        return await http.post("/chat", json={"input": words, "session_id": session}, headers=headers)
 
 
 def contents(model: ScriptedModel) -> list[Any]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xmcp.gateway.audit import conversations
@@ -17,7 +18,6 @@ from xmcp.gateway.runs.admission import Admission, AdmissionLimits
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from xmcp.gateway.audit.conversations import Place
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.audit.rebuild import ModelCall
 
@@ -42,6 +42,14 @@ Moment = tuple[int, str]
 """Milliseconds since 1970, and the id of what has them: the place of an entry in a list."""
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Model calls in their order, each with the one before it, and whether there are more."""
+
+    calls: Sequence[tuple[ModelCall, ModelCall | None]]
+    more: bool
+
+
 class Archive:
     """Reads what an `AuditLog` has recorded. Every method takes the tenant whose conversations it is about.
 
@@ -64,10 +72,6 @@ class Archive:
             tenant, lambda connection: conversations.conversations(connection, tenant, limit, before)
         )
 
-    async def conversation(self, tenant: str | None, name: str) -> dict[str, Any] | None:
-        """Return a conversation; `None` if there is none with this id."""
-        return await self._read(tenant, lambda connection: conversations.conversation(connection, tenant, name))
-
     async def one(
         self, tenant: str | None, name: str, limit: int, before: Moment | None
     ) -> tuple[dict[str, Any], Sequence[dict[str, Any]], Sequence[dict[str, Any]]] | None:
@@ -83,30 +87,32 @@ class Archive:
         return await self._read(tenant, read)
 
     async def replay(
-        self, tenant: str | None, name: str, limit: int, size: int, after: Place | None
-    ) -> list[tuple[ModelCall, ModelCall | None]] | None:
-        """Return model calls of a conversation, each with the one before it; `None` if there is no conversation.
+        self, tenant: str | None, name: str, limit: int, size: int, after: tuple[str, int, int] | None
+    ) -> Replay | None:
+        """Return model calls of a conversation; `None` if there is no conversation with this id.
 
-        At least one, if there is one; no more when they have `size` characters beyond what those before them have.
+        At most `limit` of them, and none after `size` characters beyond what those before have; `after`: run, attempt
+        and number of the last one of an earlier page.
         """
 
-        def read(connection: Connection) -> Any:
+        def read(connection: Connection) -> Replay | None:
             if conversations.conversation(connection, tenant, name) is None:
                 return None
-            found, left = [], size
-            for call, before in conversations.replayed(connection, tenant, name, limit, after):
+            found: list[tuple[ModelCall, ModelCall | None]] = []
+            left = size
+            for call, before in conversations.replayed(connection, tenant, name, limit + 1, after):
+                if found and (len(found) == limit or left <= 0):
+                    return Replay(found, more=True)
                 found.append((call, before))
-                left -= sum(map(len, call.messages[same_messages(call, before) :])) + len(call.answer or "")
-                left -= len(call.tools or "") if before is None or call.tools != before.tools else 0
-                if left <= 0:
-                    break
-            return found
+                left -= call.size_after(before)
+            return Replay(found, more=False)
 
         return await self._read(tenant, read)
 
-    async def delete_session(self, tenant: str | None, session: str) -> bool:
-        """Delete the conversation of a session, as `delete` does."""
-        return await self.delete(tenant, conversation_of(tenant, session))
+    @staticmethod
+    def conversation_of(tenant: str | None, session: str) -> str:
+        """Return the id of the conversation of a session."""
+        return conversation_of(tenant, session)
 
     async def delete(self, tenant: str | None, name: str) -> bool:
         """Delete a conversation and return True; False if there is none.
@@ -160,13 +166,3 @@ class Archive:
             if not opened:
                 self._down_until = time.monotonic() + DOWN_SECONDS
             raise
-
-
-def same_messages(call: ModelCall, before: ModelCall | None) -> int:
-    """Return how many messages at the beginning of a call are those of the one before it."""
-    if before is None:
-        return 0
-    pairs = zip(call.hashes, before.hashes, strict=False)
-    return next(
-        (place for place, (one, other) in enumerate(pairs) if one != other), min(len(call.hashes), len(before.hashes))
-    )

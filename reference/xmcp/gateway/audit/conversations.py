@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, func, or_, select, tuple_
 
 from xmcp.gateway.audit.rebuild import BEGUN, ModelCall, model_calls, received
-from xmcp.gateway.audit.recording import conversation_of
+from xmcp.gateway.audit.recording import conversation_of, stored
 from xmcp.gateway.audit.tables import METADATA
 from xmcp.gateway.audit.valid_rows import checked, json_object
 
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 
 HISTORY_RUNS: Final = 10
 """How many of the newest runs of a conversation are looked at for one whose messages are there."""
-
-
-class Place(NamedTuple):
-    """Where a model call stands: its run, the attempt of it, and its number there."""
-
-    run_id: str
-    attempt: int
-    number: int
-
 
 UNENDED: Final = ("running", "interrupted")
 """The statuses of runs whose process may have been killed: what they came to is what their model last read."""
@@ -38,21 +29,21 @@ _requests: Final = METADATA.tables["model_requests"]
 def conversations(
     connection: Connection, tenant: str | None, limit: int, before: tuple[int, str] | None
 ) -> list[dict[str, Any]]:
-    """Return conversations of a tenant, with `runs`, their number; the one that was used last comes first.
+    """Return conversations of a tenant, with `run_count`, their number; the one that was used last comes first.
 
     `before`: `last_run_at` and `id` of the last one of an earlier page.
     """
     number = select(func.count()).where(_runs.c.conversation_id == _conversations.c.id).scalar_subquery()
-    asked = select(_conversations, number.label("runs")).where(_of(_conversations, tenant))
+    asked = select(_conversations, number.label("run_count")).where(_of(_conversations, tenant))
     if before is not None:
         asked = asked.where(_before(_conversations.c.last_run_at, _conversations.c.id, before))
     asked = asked.order_by(_conversations.c.last_run_at.desc(), _conversations.c.id.desc()).limit(limit)
-    return [checked(_conversations, found, "runs") for found in connection.execute(asked).mappings()]
+    return [checked(_conversations, found, "run_count") for found in connection.execute(asked).mappings()]
 
 
 def conversation(connection: Connection, tenant: str | None, conversation_id: str) -> dict[str, Any] | None:
     """Return a conversation of a tenant; `None` if there is none with this id."""
-    asked = select(_conversations).where(_conversations.c.id == conversation_id, _of(_conversations, tenant))
+    asked = select(_conversations).where(_conversations.c.id == stored(conversation_id), _of(_conversations, tenant))
     found = connection.execute(asked).mappings().one_or_none()
     return None if found is None else checked(_conversations, found)
 
@@ -102,18 +93,19 @@ def is_running(connection: Connection, conversation_id: str) -> bool:
 
 
 def replayed(
-    connection: Connection, tenant: str | None, conversation_id: str, limit: int, after: Place | None
+    connection: Connection, tenant: str | None, conversation_id: str, limit: int, after: tuple[str, int, int] | None
 ) -> Iterator[tuple[ModelCall, ModelCall | None]]:
     """Yield model calls of a conversation, in their order, each with the one before it.
 
-    `after`: the place of the last one of an earlier page.
+    `after`: run, attempt and number of the last one of an earlier page.
     """
     mine = _of(_runs, tenant)
     before: ModelCall | None = None
     if after is not None:
-        at = select(_runs.c.started_at).where(_runs.c.id == after.run_id, mine).scalar_subquery()
+        run_id, attempt, number = stored(after[0]), *after[1:]
+        at = select(_runs.c.started_at).where(_runs.c.id == run_id, mine).scalar_subquery()
         place = tuple_(BEGUN, _requests.c.run_id, _requests.c.attempt, _requests.c.number)
-        mine = and_(mine, place >= tuple_(at, after.run_id, after.attempt, after.number))
+        mine = and_(mine, place >= tuple_(at, run_id, attempt, number))
         limit += 1
     for call in model_calls(connection, conversation_id=conversation_id, where=mine, limit=limit):
         if after is None or (call.run_id, call.attempt, call.number) != after:
@@ -126,4 +118,4 @@ def _of(table: Table, tenant: str | None) -> ColumnElement[bool]:
 
 
 def _before(at: ColumnElement[int], name: ColumnElement[str], place: tuple[int, str]) -> ColumnElement[bool]:
-    return or_(at < place[0], and_(at == place[0], name < place[1]))
+    return or_(at < place[0], and_(at == place[0], name < stored(place[1])))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, select
 
@@ -62,6 +64,37 @@ class ModelCall:
     error_message: str | None
     started_at: int | None
     finished_at: int | None
+
+    def same_messages(self, before: ModelCall | None) -> int:
+        """Return how many messages at the beginning are those of the call before."""
+        pairs = zip(self.hashes, () if before is None else before.hashes, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def size_after(self, before: ModelCall | None) -> int:
+        """Return how many characters it has that the call before does not have."""
+        size = sum(map(len, self.messages[self.same_messages(before) :])) + len(self.answer or "")
+        return size if before is not None and before.tools == self.tools else size + len(self.tools or "")
+
+    def to_dict(self, first: int = 0) -> dict[str, Any]:
+        """Return it as a JSON object; of its messages those from the place `first` on."""
+        return {
+            "run_id": self.run_id,
+            "attempt": self.attempt,
+            "number": self.number,
+            "turn": self.turn,
+            "provider": self.provider,
+            "model": self.model,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "complete": self.complete,
+            "altered": self.altered,
+            "messages": [json.loads(message) for message in self.messages[first:]],
+            "tools": None if self.tools is None else json.loads(self.tools),
+            "answer": None if self.answer is None else json.loads(self.answer),
+            "finish_reason": self.finish_reason,
+            "error_code": self.error_code,
+            "error_message": self.error_message,
+        }
 
 
 BEGUN: Final = func.coalesce(_runs.c.started_at, _requests.c.started_at, 0)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import openai_routes, routes, session_routes, ui_routes
+from xmcp.gateway.http import conversation_routes, openai_routes, routes, session_routes, ui_routes
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
 from xmcp.gateway.service import Gateway
@@ -39,6 +39,10 @@ def application(gateway: Gateway) -> Starlette:
             Route("/sessions", session_routes.sessions, methods=["GET"]),
             Route("/sessions/{session_id:path}", session_routes.session, methods=["GET"]),
             Route("/sessions/{session_id:path}", session_routes.forget, methods=["DELETE"]),
+            Route("/conversations", conversation_routes.conversations, methods=["GET"]),
+            Route("/conversations/{conversation_id}", conversation_routes.conversation, methods=["GET"]),
+            Route("/conversations/{conversation_id}", conversation_routes.delete, methods=["DELETE"]),
+            Route("/conversations/{conversation_id}/replay", conversation_routes.replay, methods=["GET"]),
             Route("/tools", routes.tools, methods=["GET"]),
             Route("/tools/refresh", routes.refresh_tools, methods=["POST"]),
             Route("/health", routes.health, methods=["GET"]),
