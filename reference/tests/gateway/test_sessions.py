@@ -40,7 +40,7 @@ async def test_a_chat_of_a_session_knows_what_was_said_and_called_before() -> No
     model = ScriptedModel(asks(("add", {"a": 1, "b": 2}), text="I add."), "It is 3.", "As I said: 3.")
     async with served(model) as up, up.http() as http:
         first = await http.post("/chat", json={"input": "1 + 2?", "session_id": "s"})
-        second = await http.post("/chat", json={"input": "again?", "session_id": "s"})
+        second = await http.post("/chat", json={"input": "again?", "session_id": "s", "messages": []})
     assert roles(model.requests[2]) == ["user", "assistant", "tool", "assistant", "user"]
     assert "3" in texts(model.requests[2])[2]
     assert texts(model.requests[2])[3:] == ["It is 3.", "again?"]
@@ -167,6 +167,24 @@ async def test_ids_that_are_tricks_open_nothing() -> None:
         for path in ("x" * 5_000, "..%2F..%2Fetc%2Fpasswd", "%00", "s%2F..", "%F0%9F%92%A9", "%ff", "None", "null"):
             assert (await http.get(f"/sessions/{path}")).status_code == 404
             assert (await http.delete(f"/sessions/{path}")).status_code == 404
+
+
+async def test_a_history_beyond_all_limits_is_given_to_nobody_twice_and_harms_no_other_session() -> None:
+    limits = {"sessions": {"max_bytes": 2_000, "keep_bytes": 50_000}}
+    model = ScriptedModel(then="ok")
+    async with served(model, limits) as up, up.http() as http:
+        await http.post("/chat", json={"input": "small", "session_id": "small"})
+        messages = [{"role": "user" if n % 2 == 0 else "assistant", "content": "x" * 400} for n in range(2_001)]
+        giant = await http.post("/chat", json={"messages": messages, "session_id": "long"})
+        newest = await http.post("/chat", json={"input": "y" * 10_000, "session_id": "long"})
+        after = (await http.get("/sessions/long")).json()
+        huge = await http.post("/chat", json={"input": "z" * 60_000, "session_id": "huge"})
+        assert (await http.get("/sessions/huge")).status_code == 404
+        assert (await http.get("/sessions/small")).status_code == 200
+    assert [answer.status_code for answer in (giant, newest, huge)] == [200, 200, 200]
+    # What the caller sent is given whole; what is remembered of it is the window.
+    assert [len(request.messages) for request in model.requests[1:3]] == [2_001, 5]
+    assert after["message_count"] == 2
 
 
 async def test_sessions_that_are_forgotten_free_their_memory_and_their_tenant_pays() -> None:

@@ -74,7 +74,7 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
         history=history,
         options=options,
         session_id=session_id,
-        continues=session_id is not None and sent is None,
+        continues=session_id is not None and not sent,
         deadline=None if deadline is None else deadline / 1000,
     )
     return NativeChat(request, bool(member(body, "history", bool)))
