@@ -13,8 +13,10 @@ from support.recorded_gateways import TENANTS, ask, recorded
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.messages import problem
-from xmcp.gateway.audit import AuditLog, AuditMiddleware, archive
+from xmcp.gateway.audit import AuditLog, AuditMiddleware, archive, upkeep
 from xmcp.gateway.audit.archive import Archive
+from xmcp.gateway.audit.database import address_of
+from xmcp.gateway.audit.drivers import driver_for
 from xmcp.gateway.audit.errors import AuditError
 
 
@@ -106,6 +108,22 @@ async def test_a_run_that_was_killed_leaves_what_its_model_last_read(database: s
     read = model.requests[0].messages
     assert problem(read) is None
     assert [message["role"] for message in read] == ["user", "assistant", "user", "assistant", "tool", "user"]
+
+
+async def test_what_a_session_goes_on_from_is_not_deleted_with_its_older_runs(database: str) -> None:
+    async with recorded(ScriptedModel(then="ok"), database) as up:
+        for words in ("one", "two", "three"):
+            await ask(up, words)
+    driver = driver_for(address_of(database))
+    driver.connect()
+    with driver.transaction() as run:
+        run("UPDATE runs SET started_at = 1 WHERE id <> (SELECT max(id) FROM runs)", [])
+        upkeep.delete_older_than(run, 1_000, locks=False)
+    driver.close()
+    assert one(database, "SELECT count(*) FROM runs") == 1
+    async with recorded(model := ScriptedModel(then="ok"), database) as up:
+        await ask(up, "four")
+    assert [content for _, content in contents(model)] == ["one", "ok", "two", "ok", "three", "ok", "four"]
 
 
 async def test_a_front_end_gets_back_what_it_does_not_show_after_a_restart(database: str) -> None:

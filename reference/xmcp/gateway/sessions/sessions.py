@@ -45,6 +45,7 @@ class Sessions:
 
     def __init__(self, window: Window, keeping: Keeping) -> None:
         self.window = window
+        self._most = keeping.bytes
         self._kept = Kept[Name](keeping)
         self._held: dict[Name, Session] = {}
         self._busy: set[Name] = set()
@@ -79,9 +80,12 @@ class Sessions:
         return [self._held[name] for name in self._kept.of(tenant)]
 
     def keep(self, name: Name, history: Sequence[Message]) -> None:
-        """Remember a history, within the window, in place of what was remembered."""
+        """Remember a history, within the window, in place of what was remembered; one that is too large is not."""
         self.drop(name)
-        found = self._held[name] = self.described(name, within(history, self.window))
+        found = self.described(name, within(history, self.window))
+        if found.size > self._most:
+            return  # it would push out all others before itself
+        self._held[name] = found
         self._kept.add(name, name[0], found.size, time.monotonic())
         self._forget_old()
 
