@@ -203,3 +203,12 @@ async def test_sessions_that_are_forgotten_free_their_memory_and_their_tenant_pa
     assert 5 <= len(large) <= 11
     assert len(small) == 50
     assert kept.status_code == 200
+
+
+async def test_a_run_that_is_kept_counts_with_what_was_remembered_for_it() -> None:
+    async with served(ScriptedModel(then="ok"), {"runs": {"keep_bytes": 10_000}}) as up, up.http() as http:
+        await http.post("/chat", json={"input": "x" * 9_000, "session_id": "s"})
+        large = await http.post("/chat", json={"input": "hi", "session_id": "s"})
+        small = await http.post("/chat", json={"input": "hi", "session_id": "t"})
+        kept = [(await http.get(f"/runs/{answer.json()['run_id']}")).status_code for answer in (large, small)]
+    assert kept == [404, 200]
