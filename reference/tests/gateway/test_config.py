@@ -24,17 +24,18 @@ def test_the_file_of_init_has_every_setting_and_means_the_defaults() -> None:
     text = commented_config()
     read = config(text)
     defaults = GatewayConfig()
-    assert (read.listen, read.runs, read.chat, read.openai) == (
+    assert (read.listen, read.runs, read.chat, read.sessions, read.openai) == (
         defaults.listen,
         defaults.runs,
         defaults.chat,
+        defaults.sessions,
         defaults.openai,
     )
     with_all = "\n".join(
         line.removeprefix("# ") if " = " in line else line for line in text.split("# The models")[0].splitlines()
     )
     assert config(with_all).runs == defaults.runs
-    for table in ("listen", "runs", "chat", "openai"):
+    for table in ("listen", "runs", "chat", "sessions", "openai"):
         for name, field in type(getattr(defaults, table)).model_fields.items():
             assert f"\n# {field.description}\n# {name} = " in text
 
@@ -46,7 +47,7 @@ def test_the_file_of_init_has_every_setting_and_means_the_defaults() -> None:
         ("[run]\nmax_running = 3", "there is no run. Did you mean runs?"),
         (
             "zzz = 1",
-            "there is no zzz. There are: listen, runs, chat, openai, audit, access, cache, metrics, models, servers,",
+            "there is no zzz. There are: listen, runs, chat, sessions, openai, audit, access, cache, metrics, models,",
         ),
         ('[runs]\nmax_running = "many"', "[runs] max_running must be an integer. It is: Number of chats"),
         ("[runs]\nmax_running = 0", "[runs] max_running must be greater than or equal to 1."),

@@ -9,29 +9,29 @@ from support.gateways import served
 from support.scripted_model import ScriptedModel
 
 from xmcp.gateway.runs import kept
-from xmcp.gateway.runs.kept import Keeping, KeptRuns
+from xmcp.gateway.runs.kept import Keeping, Kept
 
 
 def test_a_run_is_kept_for_its_time() -> None:
-    runs = KeptRuns(Keeping(10, 1_000))
+    runs = Kept[str](Keeping(10, 1_000))
     runs.add("a", "t", 1, 100)
-    assert (runs.ended_ago("a", 104), runs.ended_ago("b", 104)) == (4, None)
+    assert (runs.used_ago("a", 104), runs.used_ago("b", 104)) == (4, None)
     assert [*runs.forget(110)] == []
     assert [*runs.forget(110.1)] == ["a"]
-    assert runs.ended_ago("a", 111) is None
+    assert runs.used_ago("a", 111) is None
 
 
 def test_the_tenant_that_keeps_most_loses_its_oldest() -> None:
-    runs = KeptRuns(Keeping(1_000, 100))
+    runs = Kept[str](Keeping(1_000, 100))
     runs.add("small", "a", 10, 0)
     for number in range(12):
         runs.add(f"large {number}", "b", 20, number)
     assert [*runs.forget(12)] == [f"large {number}" for number in range(8)]
-    assert runs.ended_ago("small", 12) == 12
+    assert runs.used_ago("small", 12) == 12
 
 
 def test_one_run_that_is_too_large_is_not_kept() -> None:
-    runs = KeptRuns(Keeping(1_000, 100))
+    runs = Kept[str](Keeping(1_000, 100))
     runs.add("huge", "a", 101, 0)
     assert [*runs.forget(0)] == ["huge"]
     assert [*runs.forget(2_000)] == []
@@ -39,10 +39,24 @@ def test_one_run_that_is_too_large_is_not_kept() -> None:
 
 def test_not_too_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MAX_KEPT", 3)
-    runs = KeptRuns(Keeping(1_000, 1_000))
+    runs = Kept[str](Keeping(1_000, 1_000))
     for number in range(5):
         runs.add(str(number), None, 1, number)
     assert [*runs.forget(5)] == ["0", "1"]
+
+
+def test_a_tenant_that_keeps_too_many_loses_its_oldest_and_nobody_else_does() -> None:
+    runs = Kept[str](Keeping(1_000, 1_000, per_tenant=2))
+    runs.add("other", "b", 1, 0)
+    for number in range(5):
+        runs.add(str(number), "a", 1, number)
+    assert [*runs.forget(5)] == ["0", "1", "2"]
+    assert runs.of("a") == ["4", "3"]
+    assert runs.of("b") == ["other"]
+    runs.remove("4")
+    runs.add("4", "a", 1, 6)
+    assert [*runs.forget(6)] == []
+    assert (runs.of("a"), runs.of("nobody")) == (["4", "3"], [])
 
 
 async def test_what_a_caller_sent_counts() -> None:

@@ -16,6 +16,7 @@ from xmcp.gateway.access.access import Access, KeyDatabase
 from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
 from xmcp.gateway.audit import AuditLog
+from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.config_file import config_of
 from xmcp.gateway.keys import Keys
 from xmcp.gateway.metrics.port import GatewayMetrics
@@ -101,6 +102,7 @@ async def served(
     config: Mapping[str, Any] | None = None,
     *,
     audit: AuditLog | None = None,
+    archive: Archive | None = None,
     cache: TenantCache | None = None,
     observer: RunObserver | None = None,
     metrics: bool = False,
@@ -123,7 +125,8 @@ async def served(
     usual = {"breaker_threshold": None, "cache": cache, **asking}
     ai = AIClient([shop.mcp], llm_provider=model, middleware=hooks, **{**usual, **options})
     models = [Offered("assistant"), *more_models]
-    gateway = Gateway(ai, models, settings, access, audit, [observer] if observer else [], cache)
+    observers = [observer] if observer else []
+    gateway = Gateway(ai, models, settings, access, audit, observers, cache, archive=archive)
     up = asyncio.Event()
     exits = ExitStack()
     measured = GatewayMetrics(gateway) if metrics else None

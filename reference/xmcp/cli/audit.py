@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from xmcp.gateway.audit.database import Address
-    from xmcp.gateway.audit.rebuild import ModelCall
 
 _CANNOT_READ: Final = 3
 _MOST: Final = 10_000
@@ -137,33 +135,12 @@ def replay(address: Address, conversation: str, *, full: bool, json_path: Path |
         calls = model_calls(connection, conversation_id=name)
         if json_path is not None:
             kept = [*calls]
-            write_json(json_path, {"conversation": name, "model_calls": [_json(call) for call in kept]})
+            write_json(json_path, {"conversation": name, "model_calls": [call.to_dict() for call in kept]})
             calls = iter(kept)
         if json_path != STANDARD_OUTPUT:
             from xmcp.cli import audit_screen
 
             audit_screen.show_calls(name, calls, _console(), full=full)
-
-
-def _json(call: ModelCall) -> dict[str, Any]:
-    return {
-        "run_id": call.run_id,
-        "attempt": call.attempt,
-        "number": call.number,
-        "turn": call.turn,
-        "provider": call.provider,
-        "model": call.model,
-        "started_at": call.started_at,
-        "finished_at": call.finished_at,
-        "complete": call.complete,
-        "altered": call.altered,
-        "messages": [json.loads(message) for message in call.messages],
-        "tools": None if call.tools is None else json.loads(call.tools),
-        "answer": None if call.answer is None else json.loads(call.answer),
-        "finish_reason": call.finish_reason,
-        "error_code": call.error_code,
-        "error_message": call.error_message,
-    }
 
 
 def _only(found: list[str], named: str, what: str) -> str:

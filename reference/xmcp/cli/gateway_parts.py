@@ -29,6 +29,7 @@ from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.storage import MemoryCache
 
 if TYPE_CHECKING:
+    from xmcp.gateway.audit.archive import Archive
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.metrics.port import GatewayMetrics
     from xmcp.providers import LLMProvider
@@ -92,7 +93,8 @@ def gateway_of(
         ],
         cache=cache,
     )
-    return Gateway(client, offered_models, config, access, audit, owned=[audit, *providers], cache=cache)
+    owned, archive = [audit, *providers], _archive_of(audit)
+    return Gateway(client, offered_models, config, access, audit, owned=owned, cache=cache, archive=archive)
 
 
 @contextmanager
@@ -146,6 +148,14 @@ def _hooks_of(audit: AuditLog | None, settings: AuditSettings) -> list[Any]:
     from xmcp.gateway.audit import AuditMiddleware
 
     return [AuditMiddleware(audit, outbox=settings.outbox)]
+
+
+def _archive_of(audit: AuditLog | None) -> Archive | None:
+    if audit is None:
+        return None
+    from xmcp.gateway.audit.archive import Archive
+
+    return Archive(audit)
 
 
 def _secrets(

@@ -109,6 +109,18 @@ class ChatSettings(Table):
     )
 
 
+class SessionSettings(Table):
+    """How much is remembered of sessions, whose callers send only what the person says."""
+
+    max_messages: Number = Field(100, description="Number of messages of a history that a model gets: whole turns.")
+    max_bytes: int = Field(
+        MEBIBYTE // 4, ge=1_024, le=256 * MEBIBYTE, description="Bytes of them; the newest turn is given in any case."
+    )
+    keep_seconds: Seconds = Field(3_600.0, description="Seconds a session is kept in memory after its last chat.")
+    keep_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all sessions together in memory.")
+    max_per_tenant: Number = Field(1_000, description="Number of sessions of one tenant in memory.")
+
+
 class OpenAISettings(Table):
     """What `/v1/chat/completions` says beside the text, for callers whose key does not say otherwise."""
 
@@ -238,6 +250,7 @@ class GatewayConfig(Table):
     listen: Listening = Field(Listening(), description="Where the gateway listens, and what it takes of a request.")
     runs: RunSettings = Field(RunSettings(), description="How many chats run at the same time, and for how long.")
     chat: ChatSettings = Field(ChatSettings(), description="What all chats have in common.")
+    sessions: SessionSettings = Field(SessionSettings(), description="How much is remembered of sessions.")
     openai: OpenAISettings = Field(OpenAISettings(), description="What /v1/chat/completions says beside the text.")
     audit: AuditSettings = Field(AuditSettings(), description="What is remembered of chats: `xmcp audit` reads it.")
     access: AccessSettings = Field(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.quota_hook import spends_for
+from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.audit.reports import Reports
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.grants import is_within
@@ -21,12 +24,21 @@ from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
+from xmcp.gateway.runs.retries import RequestMark
+from xmcp.gateway.runs.run import Run
+from xmcp.gateway.sessions.rehydration import rehydrated
+from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy, Sessions
+from xmcp.gateway.sessions.window import Window, settled, size_of, within
 
 if TYPE_CHECKING:
+    from xmcp.chat.messages import Message
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
+    from xmcp.gateway.audit.archive import Archive
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.tenant_cache import TenantCache
+
+_log: Final = logging.getLogger("xmcp.gateway")
 
 REFRESH_SECONDS: Final = 5.0
 """Least number of seconds between two listings of all tools that callers ask for."""
@@ -55,6 +67,7 @@ class Gateway:
         observers: Are told of every run, too.
         cache: The cache of the client, if it has one.
         owned: What is closed with the gateway, the last first: the providers of the models, the audit log.
+        archive: What the audit log has recorded; it is closed with the gateway, too.
 
     Raises:
         ValueError: there is no model.
@@ -70,6 +83,7 @@ class Gateway:
         observers: Sequence[RunObserver] = (),
         cache: TenantCache | None = None,
         owned: Sequence[Any] = (),
+        archive: Archive | None = None,
     ) -> None:
         if not models:
             raise ValueError("A gateway needs at least one model.")
@@ -82,7 +96,12 @@ class Gateway:
         self.reports = None if audit is None else Reports(audit.address)
         self.cache = cache
         self.observers: list[RunObserver] = [*([audit] if audit is not None else []), *observers]
-        own = config.runs
+        self.archive = archive
+        own, kept = config.runs, config.sessions
+        self.sessions = Sessions(
+            Window(kept.max_messages, kept.max_bytes),
+            Keeping(kept.keep_seconds, kept.keep_bytes, kept.max_per_tenant),
+        )
         self.runs = Runs(
             self._open_chat,
             RunLimits(
@@ -96,12 +115,13 @@ class Gateway:
             Keeping(own.keep_seconds, own.keep_bytes),
             Keeping(own.client_tool_seconds, own.client_tool_bytes),
             self.observers,
+            self.sessions.ended,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
         self.loop: asyncio.AbstractEventLoop | None = None
         """The event loop in which it runs; `None` before."""
-        self._owned = owned
+        self._owned = [*owned, archive]
         self._refreshing: asyncio.Task[ToolChanges] | None = None
         self._refreshed_at = 0.0
 
@@ -141,6 +161,67 @@ class Gateway:
         names = {tool["name"] for tool in self.tools_for(caller)}
         return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
+    async def start(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> tuple[Run, bool]:
+        """Return a run for a request, and whether it was begun before. One of a session knows what was said in it.
+
+        Raises:
+            SessionBusy: a chat runs already of the session that it is to continue.
+            Draining, KeyReused, Overloaded: as `Runs.start`.
+        """
+        if request.session_id is None or self.runs.joined(mark) is not None:
+            return await self.runs.start(request, caller, mark)
+        name = caller.tenant, request.session_id
+        if request.continues:
+            self.sessions.claim(name)
+        begun = False
+        try:
+            run, joined = await self.runs.start(await self._recalled(request, name), caller, mark)
+            begun = not joined
+            return run, joined
+        finally:
+            if request.continues and not begun:
+                self.sessions.release(name)
+
+    async def session(self, name: Name) -> Session | None:
+        """Return what is remembered of a session, in memory or in the audit store; `None` if nothing is.
+
+        Raises:
+            AuditError, Overloaded: the store cannot be read.
+        """
+        found = self.sessions.get(name)
+        if found is None and (messages := await self._restored(name)):
+            return self.sessions.described(name, messages)
+        return found
+
+    async def forget_session(self, name: Name) -> bool:
+        """Forget a session, in memory and in the audit store; return whether it was remembered.
+
+        Raises:
+            SessionBusy: a chat of it runs.
+            AuditError, Overloaded: the store cannot be read or written; the session is as it was.
+        """
+        self.sessions.claim(name)
+        try:
+            archive = self.archive
+            stored = archive is not None and await archive.delete(name[0], archive.conversation_of(*name))
+            return self.sessions.drop(name) or stored
+        except ConversationRunning:
+            raise SessionBusy from None
+        finally:
+            self.sessions.release(name)
+
+    async def forget_conversation(self, archive: Archive, tenant: str | None, conversation_id: str) -> bool:
+        """Delete a conversation from the audit store, and forget its session; return whether there was one.
+
+        Raises:
+            SessionBusy, ConversationRunning: a chat of it runs.
+            AuditError, Overloaded: the store cannot be read or written; all is as it was.
+        """
+        for session in self.sessions.of(tenant):
+            if archive.conversation_of(tenant, session.id) == conversation_id:
+                return await self.forget_session((tenant, session.id))
+        return await archive.delete(tenant, conversation_id)
+
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:
         any caller can ask, and each listing costs every server."""
@@ -162,6 +243,37 @@ class Gateway:
             await exits.enter_async_context(self.ai)
             exits.push_async_callback(self.runs.drain, 0)
             yield
+
+    async def _recalled(self, request: ChatRequest, name: Name) -> ChatRequest:
+        """Return the request with the history of its session, or with that which its own one shows a part of."""
+        sent, session = request.history, self.sessions.get(name)
+        chore = request.model.endswith(PLAIN) or (not sent and session is not None)
+        if not request.continues and chore:
+            return request  # such as a front end's for a title: nothing of it belongs to the conversation
+        if not request.continues and not sent:
+            return replace(request, recall="new")
+        try:
+            known = session.messages if session is not None else await self._restored(name)
+        except AuditError as error:
+            _log.warning("a chat goes on without what was said before in its session: %s", error)
+            return replace(request, recall="unavailable")
+        if not known:
+            return replace(request, recall="as-sent" if sent else "new")
+        size = request.size + sum(map(size_of, known))
+        history = known if request.continues else await in_worker_if_large(size, rehydrated, sent, known)
+        if history is None:
+            return replace(request, recall="as-sent")
+        size = request.size + sum(map(size_of, history))
+        return replace(request, history=history, recall="remembered", size=size)
+
+    async def _restored(self, name: Name) -> Sequence[Message]:
+        """Return what the audit store has of a session that is not in memory.
+
+        Raises:
+            AuditError: it cannot be read.
+        """
+        found = None if self.archive is None else await self.archive.session_history(*name)
+        return within(settled(found or ()), self.sessions.window)
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)

@@ -6,9 +6,12 @@ The writer uses the drivers directly (`drivers`); migrations, reading and deleti
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -122,7 +125,7 @@ def sqlite_connection(address: Address, *, read_only: bool = False, seconds: flo
 
 
 class _Deadline:
-    """Ends reading after so many seconds: what a file has may be a statement that never ends."""
+    """Ends reading after some seconds: what a file has may be a statement that never ends."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
@@ -185,6 +188,27 @@ def postgres_connection(address: Address, *, seconds: float, options: str = "") 
         client_encoding="utf-8",
         keepalives_idle=10,
     )
+
+
+@contextmanager
+def cut_after(seconds: float, connection: Any) -> Iterator[None]:
+    """Cut a connection of psycopg that is used for longer: the server, or the way to it, is stuck.
+
+    Whoever waits for its answer gets an error.
+    """
+    watch = threading.Timer(seconds, _cut, [connection.fileno()])
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+        watch.join()  # before the descriptor can become that of another connection
+
+
+def _cut(descriptor: int) -> None:
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _psycopg() -> Any:

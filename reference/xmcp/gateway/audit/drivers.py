@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, Protocol, TypeAlias
 
-from xmcp.gateway.audit.database import STATEMENT_SECONDS, Address, postgres_connection, sqlite_connection
+from xmcp.gateway.audit.database import STATEMENT_SECONDS, Address, cut_after, postgres_connection, sqlite_connection
 from xmcp.gateway.audit.statements import STATEMENTS, Kind, Unit, grouped
 
 Execute: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
@@ -167,15 +165,12 @@ class PostgresDriver:
         connection = self._connection
         if connection is None:
             raise ConnectionError("not connected")
-        watch = threading.Timer(HANG_SECONDS, _cut, [connection.fileno()])
-        watch.daemon = True
-        watch.start()
-        try:
-            with connection.transaction(), connection.cursor() as cursor:
-                yield cursor
-        finally:
-            watch.cancel()
-            watch.join()  # before the descriptor can become that of another connection
+        with (
+            cut_after(HANG_SECONDS, connection),
+            connection.transaction(),
+            connection.cursor() as cursor,
+        ):
+            yield cursor
 
     def close(self) -> None:
         """Close the connection."""
@@ -196,9 +191,3 @@ class PostgresDriver:
 def _conversations(units: Sequence[Unit]) -> list[str]:
     found = {values[_CONVERSATION_OF[kind]] for unit in units for kind, values in unit if kind in _CONVERSATION_OF}
     return sorted(found)
-
-
-def _cut(descriptor: int) -> None:
-    """End a connection from another thread: whoever waits for its answer gets an error."""
-    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as line:
-        line.shutdown(socket.SHUT_RDWR)

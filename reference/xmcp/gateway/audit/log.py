@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
@@ -28,7 +28,7 @@ from xmcp.gateway.audit.recording import (
 )
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.gateway.audit.schema import migrate
-from xmcp.gateway.audit.writer import FlushMark, Kept, Writer, WriterLimits, WriterStatistics
+from xmcp.gateway.audit.writer import Deletion, FlushMark, Kept, Writer, WriterLimits, WriterStatistics
 from xmcp.gateway.ids import now_ms, uuid7
 
 if TYPE_CHECKING:
@@ -154,12 +154,16 @@ class AuditLog:
         hooked = kind == "tool.finished" and event.data.get("call_id") in run.calls
         self._writer.put(Event(run, event, hooked, at), len(event.json), text=text)
 
-    def end(self, run_id: str, outcome: RunOutcome) -> None:
-        """Record how a run ended. Where it is to be sure, await `flush`."""
+    def end(self, run_id: str, outcome: RunOutcome, history: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Record how a run ended. Where it is to be sure, await `flush`.
+
+        `history`: the conversation after it, from which it can be continued; left out: that is not recorded.
+        """
         run = self._runs.pop(run_id, None)
         if run is not None:
+            messages, size, _ = run.encode(history)
             run.sent, run.encoded = [], []
-            self.put(Ended(run, outcome, now_ms()), 0)
+            self.put(Ended(run, outcome, messages, now_ms()), size + 8 * len(messages))
 
     def accepted(self, run: RunRecord) -> None:
         """Record that a run of the gateway was accepted."""
@@ -184,10 +188,13 @@ class AuditLog:
 
     def ended(self, run: RunRecord) -> None:
         """Record how a run of the gateway ended."""
-        state = run.state
+        state, request = run.state, run.request
+        # A chat that names a conversation and belongs to none of it does not say how that goes on.
+        history = () if request.session_id is not None and request.recall is None else run.history
         error = state.error or {}
         status = _STATUSES.get(state.status, "interrupted")
-        self.end(run.id, RunOutcome(status, state.stop_reason, error.get("code"), error.get("message")))
+        outcome = RunOutcome(status, state.stop_reason, error.get("code"), error.get("message"))
+        self.end(run.id, outcome, history)
 
     def health(self) -> Mapping[str, Any]:
         """Return what the `/health` of a gateway says of the store."""
@@ -232,7 +239,17 @@ class AuditLog:
         `lost` also if that is not known after so many seconds. All that wait at the same time share one commit.
         """
         loop = asyncio.get_running_loop()
-        mark = FlushMark(loop, loop.create_future())
+        return await self._told(FlushMark(loop, loop.create_future()), seconds)
+
+    async def delete(self, conversation_id: str, seconds: float = 10.0) -> bool:
+        """Delete a conversation, after all records so far were written; return whether that is done.
+
+        Runs of it that go on are left. False also if it is not known after so many seconds; it may be done later then.
+        """
+        loop = asyncio.get_running_loop()
+        return await self._told(Deletion(loop, loop.create_future(), conversation_id), seconds) == "committed"
+
+    async def _told(self, mark: FlushMark, seconds: float) -> Kept:
         if not self._writer.put_mark(mark):
             return "lost"
         try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, select
 
@@ -12,7 +14,7 @@ from xmcp.gateway.audit.tables import METADATA
 from xmcp.gateway.audit.valid_rows import checked, json_object
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 _messages: Final = METADATA.tables["messages"]
 _contents: Final = METADATA.tables["contents"]
@@ -63,13 +65,55 @@ class ModelCall:
     started_at: int | None
     finished_at: int | None
 
+    def same_messages(self, before: ModelCall | None) -> int:
+        """Return how many messages at the beginning are those of the call before."""
+        pairs = zip(self.hashes, () if before is None else before.hashes, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def size_after(self, before: ModelCall | None) -> int:
+        """Return how many characters it has that the call before does not have."""
+        size = sum(map(len, self.messages[self.same_messages(before) :])) + len(self.answer or "")
+        return size if before is not None and before.tools == self.tools else size + len(self.tools or "")
+
+    def to_dict(self, first: int = 0) -> dict[str, Any]:
+        """Return it as a JSON object; of its messages those from the place `first` on."""
+        return {
+            "run_id": self.run_id,
+            "attempt": self.attempt,
+            "number": self.number,
+            "turn": self.turn,
+            "provider": self.provider,
+            "model": self.model,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "complete": self.complete,
+            "altered": self.altered,
+            "messages": [json.loads(message) for message in self.messages[first:]],
+            "tools": None if self.tools is None else json.loads(self.tools),
+            "answer": None if self.answer is None else json.loads(self.answer),
+            "finish_reason": self.finish_reason,
+            "error_code": self.error_code,
+            "error_message": self.error_message,
+        }
+
+
+BEGUN: Final = func.coalesce(_runs.c.started_at, _requests.c.started_at, 0)
+"""By what the runs of model calls are ordered."""
+
 
 def model_calls(
-    connection: Connection, *, conversation_id: str | None = None, run_id: str | None = None
+    connection: Connection,
+    *,
+    conversation_id: str | None = None,
+    run_id: str | None = None,
+    where: ColumnElement[bool] | None = None,
+    limit: int | None = None,
 ) -> Iterator[ModelCall]:
-    """Yield the model calls of a conversation or of a run, in their order: those of a run follow each other."""
+    """Yield the model calls of a conversation or of a run, in their order: those of a run follow each other.
+
+    `where`: a further condition on `model_requests` and `runs`; `limit`: how many at most.
+    """
     # The messages of a call are read when it is yielded: all at once, long conversations would not fit into memory.
-    begun = func.coalesce(_runs.c.started_at, _requests.c.started_at, 0)
     asked = (
         select(_requests, _tool_lists.c.tools)
         .select_from(
@@ -77,8 +121,11 @@ def model_calls(
                 _tool_lists, _tool_lists.c.hash == _requests.c.tools_hash
             )
         )
-        .order_by(begun, _requests.c.run_id, _requests.c.attempt, _requests.c.number)
+        .order_by(BEGUN, _requests.c.run_id, _requests.c.attempt, _requests.c.number)
+        .limit(limit)
     )
+    if where is not None:
+        asked = asked.where(where)
     if conversation_id is not None:
         asked = asked.where(_requests.c.conversation_id == conversation_id)
     if run_id is not None:
@@ -87,8 +134,8 @@ def model_calls(
         checked(_requests, request)
         if request["answer"] is not None:
             json_object(request["answer"], "model_requests")
-        received = _received(connection, request["conversation_id"], request["messages_hash"])
-        for _, content in received:
+        messages = received(connection, request["conversation_id"], request["messages_hash"])
+        for _, content in messages:
             json_object(content, "contents")
         yield ModelCall(
             run_id=request["run_id"],
@@ -97,10 +144,10 @@ def model_calls(
             turn=request["turn"],
             provider=request["provider"],
             model=request["model"],
-            messages=tuple(content for _, content in received),
-            hashes=tuple(name for name, _ in received),
+            messages=tuple(content for _, content in messages),
+            hashes=tuple(name for name, _ in messages),
             tools=request["tools"],
-            complete=len(received) == request["message_count"] and request["tools"] is not None,
+            complete=len(messages) == request["message_count"] and request["tools"] is not None,
             altered=bool(request["altered"]),
             answer=request["answer"],
             finish_reason=request["finish_reason"],
@@ -111,8 +158,8 @@ def model_calls(
         )
 
 
-def _received(connection: Connection, conversation_id: str, last: str | None) -> list[tuple[str, str]]:
-    """Return hash and JSON of each message up to `last`, as far as they are there."""
+def received(connection: Connection, conversation_id: str, last: str | None) -> list[tuple[str, str]]:
+    """Return hash and JSON of each message of a conversation up to `last`, as far as they are there."""
     if last is None:
         return []
     here = _messages.c.conversation_id == conversation_id

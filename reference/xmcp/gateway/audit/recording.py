@@ -116,7 +116,10 @@ class OpenRun:
     def _stored_ids(self) -> tuple[str, str]:
         if self._ids is None:
             given = self.start.conversation_id
-            named = conversation_of(self.start) if given is None and self.start.session is not None else None
+            start = self.start
+            named = None
+            if given is None and start.session is not None:
+                named = conversation_of(start.tenant, start.session)
             self._ids = self.short(self.start.id), named or self.short(given or self.start.id)
         return self._ids
 
@@ -163,9 +166,9 @@ class Link:
     altered: bool
 
 
-def conversation_of(start: RunStart) -> str:
+def conversation_of(tenant: str | None, session: str) -> str:
     """Return the id of the conversation of a session. The same session of two tenants is two conversations."""
-    named = json.dumps([start.tenant, start.session]).encode()
+    named = json.dumps([tenant, session]).encode()
     return f"conv_{hashlib.sha256(named).hexdigest()[:32]}"
 
 
@@ -220,17 +223,21 @@ class Accepted:
 
 @dataclass(slots=True)
 class Ended:
-    """A run has ended."""
+    """A run has ended. `messages`: the conversation after it; empty if that is not known."""
 
     run: OpenRun
     outcome: RunOutcome
+    messages: tuple[bytes, ...]
     at: int
 
-    def rows(self, known: Known) -> tuple[Row, ...]:  # noqa: ARG002
-        """Return the whole row of the run, and forget its messages."""
+    def rows(self, known: Known) -> tuple[Row, ...]:
+        """Return the whole row of the run, and the messages that the database does not have; forget them."""
         outcome = self.outcome
+        rows = _new_messages(self.run, self.messages, known)
+        last = self.run.chain[-1].hash if self.messages else None
         self.run.chain.clear()
         return (
+            *rows,
             row(
                 "run_ended",
                 **_run_columns(self.run),
@@ -240,6 +247,8 @@ class Ended:
                 error_message=_message(outcome.error_message, self.run.redactor),
                 first_event_at=self.run.first_event_at,
                 finished_at=self.at,
+                history_hash=last,
+                history_count=len(self.messages) or None,
             ),
         )
 
@@ -260,32 +269,9 @@ class RequestSent:
 
     def rows(self, known: Known) -> tuple[Row, ...]:
         """Return the request, and the messages and tools that the database does not have yet."""
-        run, chain = self.run, self.run.chain
-        rows: list[Row] = []
-        parent = ""
-        altered = self.altered
-        for place, data in enumerate(self.messages):
-            if place >= len(chain) or chain[place].data is not data:
-                del chain[place:]
-                chain.append(_link(run, parent, data))
-            link = chain[place]
-            altered |= link.altered
-            if link.hash not in known:
-                known.note(link.hash)
-                key = {"conversation_id": run.conversation_id}
-                rows.append(row("content", **key, hash=link.content_hash, content=link.content))
-                rows.append(
-                    row(
-                        "message",
-                        **key,
-                        hash=link.hash,
-                        parent=parent or None,
-                        place=place,
-                        content_hash=link.content_hash,
-                    )
-                )
-            parent = link.hash
-        del chain[len(self.messages) :]
+        run = self.run
+        rows = _new_messages(run, self.messages, known)
+        altered = self.altered or any(link.altered for link in run.chain)
         tools = run.redactor.out_of_json(self.tools.decode())
         tools_hash = _hash(tools)
         if tools_hash not in known:
@@ -294,7 +280,7 @@ class RequestSent:
         request = row(
             "request_sent",
             **_request_columns(run, self.number, self.turn, self.provider, self.model),
-            messages_hash=parent or None,
+            messages_hash=run.chain[-1].hash if run.chain else None,
             message_count=len(self.messages),
             tools_hash=tools_hash,
             altered=int(altered),
@@ -466,6 +452,27 @@ def _same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
         name == other and value is also and isinstance(value, str | None)
         for (name, value), (other, also) in zip(before.items(), after.items(), strict=True)
     )
+
+
+def _new_messages(run: OpenRun, messages: Sequence[bytes], known: Known) -> list[Row]:
+    """Return the messages that the database does not have yet; `run.chain` is all of them then."""
+    chain = run.chain
+    rows: list[Row] = []
+    parent = ""
+    for place, data in enumerate(messages):
+        if place >= len(chain) or chain[place].data is not data:
+            del chain[place:]
+            chain.append(_link(run, parent, data))
+        link = chain[place]
+        if link.hash not in known:
+            known.note(link.hash)
+            key = {"conversation_id": run.conversation_id}
+            rows.append(row("content", **key, hash=link.content_hash, content=link.content))
+            after = {"parent": parent or None, "place": place}
+            rows.append(row("message", **key, hash=link.hash, **after, content_hash=link.content_hash))
+        parent = link.hash
+    del chain[len(messages) :]
+    return rows
 
 
 def _link(run: OpenRun, parent: str, data: bytes) -> Link:

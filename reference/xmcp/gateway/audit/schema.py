@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.gateway.audit import database
-from xmcp.gateway.audit.database import Address, engine_of, reason_of
+from xmcp.gateway.audit.database import Address, cut_after, engine_of, reason_of
 from xmcp.gateway.audit.errors import AuditError
 
 if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-NEWEST: Final = "0002"
+NEWEST: Final = "0003"
 """The version of the schema that this package writes and reads."""
 
 _LOCK: Final = 7_310_117_001
@@ -74,26 +75,31 @@ def require_newest(address: Address, connection: Connection) -> None:
 
 
 class opened:
-    """A connection to a database, whose errors are `AuditError`s that say what to do."""
+    """A connection to a database, whose errors are `AuditError`s that say what to do.
+
+    `seconds`: how long a statement may take; after twice that, the connection is cut.
+    """
 
     def __init__(self, address: Address, *, read_only: bool = False, seconds: float | None = None) -> None:
         self._address = address
         self._read_only = read_only
         self._seconds = seconds
         self._engine = engine_of(address, read_only=read_only, seconds=seconds)
+        self._exits = ExitStack()
 
     def __enter__(self) -> Connection:
         try:
-            self._connection = self._engine.connect()
+            connection = self._engine.connect()
         except Exception as error:
             raise self._told(error) from error
-        return self._connection
+        self._exits.callback(self._engine.dispose)
+        self._exits.callback(connection.close)
+        if self._seconds is not None and self._address.kind == "postgresql":
+            self._exits.enter_context(cut_after(2 * self._seconds, connection.connection.driver_connection))
+        return connection
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        try:
-            self._connection.close()
-        finally:
-            self._engine.dispose()
+        self._exits.close()
         from sqlalchemy.exc import DBAPIError
 
         if isinstance(error, DBAPIError | sqlite3.Error):

@@ -26,6 +26,7 @@ Table(
     Column("created_at", BigInteger, nullable=False),
     Column("last_run_at", BigInteger, nullable=False),
     Index("ix_conversations_last_run_at", "last_run_at"),
+    Index("ix_conversations_tenant", "tenant", "last_run_at"),
 )
 
 Table(
@@ -51,6 +52,8 @@ Table(
     Column("started_at", BigInteger, nullable=False),
     Column("first_event_at", BigInteger),
     Column("finished_at", BigInteger),
+    Column("history_hash", Text, comment="The last message of the conversation after the run."),
+    Column("history_count", Integer, comment="Number of messages of the conversation after the run."),
     Index("ix_runs_conversation_id", "conversation_id", "started_at"),
     Index("ix_runs_started_at", "started_at"),
     Index("ix_runs_tenant", "tenant", "started_at"),

@@ -70,24 +70,51 @@ def delete_older_than(run: Execute, cutoff: int, *, locks: bool) -> bool:
         conversations = [one for one in conversations if one not in held]
         if not old:
             return False
-    ids = [one for one, _ in old]
-    for table in _OF_RUNS:
-        run(f"DELETE FROM {table} WHERE run_id IN ({_marks(ids)})", ids)  # noqa: S608 - the names are ours
-    run(f"DELETE FROM runs WHERE id IN ({_marks(ids)})", ids)  # noqa: S608
+    _delete_runs(run, [one for one, _ in old])
     for conversation in conversations:
         _delete_unread(run, conversation)
     return True
 
 
+def delete_conversation(run: Execute, conversation: str, *, locks: bool) -> bool:
+    """Delete some of the runs of a conversation that have ended; with the last one, everything of it.
+
+    Args:
+        run: executes a statement.
+        conversation: its id.
+        locks: whether the database has more than one writer at a time.
+
+    Returns:
+        Whether there are more.
+    """
+    if locks:
+        run("SELECT id FROM conversations WHERE id = ? FOR UPDATE", [conversation])
+    ended = run(
+        "SELECT id FROM runs WHERE conversation_id = ? AND status <> 'running' LIMIT ?", [conversation, RUNS_AT_ONCE]
+    )
+    _delete_runs(run, [one for (one,) in ended])
+    if len(ended) == RUNS_AT_ONCE:
+        return True
+    _delete_unread(run, conversation)
+    return False
+
+
+def _delete_runs(run: Execute, ids: Sequence[str]) -> None:
+    for table in _OF_RUNS:
+        run(f"DELETE FROM {table} WHERE run_id IN ({_marks(ids)})", ids)  # noqa: S608 - the names are ours
+    run(f"DELETE FROM runs WHERE id IN ({_marks(ids)})", ids)  # noqa: S608
+
+
 def _delete_unread(run: Execute, conversation: str) -> None:
-    """Delete the messages that no request of a run that is left has received; the conversation, if no run is left."""
+    """Delete the messages that no run that is left has read or ended with; the conversation, if no run is left."""
     run(
         "WITH RECURSIVE read(hash) AS ("
         "SELECT messages_hash FROM model_requests WHERE conversation_id = ? AND messages_hash IS NOT NULL UNION "
+        "SELECT history_hash FROM runs WHERE conversation_id = ? AND history_hash IS NOT NULL UNION "
         "SELECT messages.parent FROM messages JOIN read ON messages.hash = read.hash "
         "WHERE messages.conversation_id = ? AND messages.parent IS NOT NULL) "
         "DELETE FROM messages WHERE conversation_id = ? AND hash NOT IN (SELECT hash FROM read)",
-        [conversation] * 3,
+        [conversation] * 4,
     )
     run(
         "DELETE FROM contents WHERE conversation_id = ? AND hash NOT IN "

@@ -120,6 +120,13 @@ class FlushMark:
             return
 
 
+@dataclass(frozen=True, slots=True)
+class Deletion(FlushMark):
+    """A conversation is to be deleted, after everything before it in the queue; `committed`: that is done."""
+
+    conversation_id: str
+
+
 class _Known:
     """Messages and lists of tools whose rows were written a short while ago, or are a part of this batch."""
 
@@ -256,7 +263,7 @@ class Writer:
             self._lose(reason, loss.dropped, loss.from_at)
         kept: Kept = "lost"
         try:
-            kept = self._keep([*self._units(records)])
+            kept = self._keep_in_order(records)
         except Exception:
             # What a record or a driver does must not end the memory of all others. Some of them may have been written.
             _log.exception("the audit writer dropped a batch")
@@ -268,7 +275,7 @@ class Writer:
         else:
             self._known.written()
         for mark in records:
-            if isinstance(mark, FlushMark):
+            if isinstance(mark, FlushMark) and not isinstance(mark, Deletion):
                 mark.tell(kept)
         self._tend()
 
@@ -326,6 +333,29 @@ class Writer:
                     self._segments[place] = left
                 if told is not None:
                     yield (told,)
+
+    def _keep_in_order(self, records: Sequence[Record | FlushMark]) -> Kept:
+        kept: Kept = "committed"
+        first = 0
+        for place, record in enumerate(records):
+            if isinstance(record, Deletion):
+                kept = _worst(kept, self._keep([*self._units(records[first : place + 1])]))
+                record.tell("committed" if self._delete(record.conversation_id) else "lost")
+                first = place + 1
+        return _worst(kept, self._keep([*self._units(records[first:])]))
+
+    def _delete(self, conversation: str) -> bool:
+        """Delete a conversation; not while records of it may wait on the disk, which would come after it."""
+        self._known.written()
+        while not self._spill.is_empty:
+            if not (self._may_try() and self._drain()):
+                return False
+        locks = self._address.kind != "sqlite"
+        more: bool | None = True
+        while more:
+            more = self._tidy(lambda run: upkeep.delete_conversation(run, conversation, locks=locks))
+        self._known.forget()
+        return more is not None
 
     def _keep(self, units: Sequence[Unit]) -> Kept:
         kept: Kept = "committed"

@@ -40,7 +40,8 @@ class NativeChat:
 
 
 def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
-    """Return what a body asks for. `input` is short for a last message of the user.
+    """Return what a body asks for. `input` is short for a last message of the user; with a `session_id` and without
+    `messages`, the messages before it are those that the gateway remembers.
 
     Raises:
         BadRequest: it has a member that there is not, or one that is wrong.
@@ -49,7 +50,8 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
         raise BadRequest(
             f"There is no {unknown[:100]!r}: the members are {', '.join(MEMBERS)}.", unknown[:100], "unknown"
         )
-    listed = list(member(body, "messages", list) or ())
+    sent = member(body, "messages", list)
+    listed = list(sent or ())
     if (words := member(body, "input", str)) is not None:
         listed.append({"role": "user", "content": words})
     elif not listed:
@@ -61,6 +63,9 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
     turns = member(body, "max_turns", int)
     if turns is not None and turns < 1:
         raise BadRequest("max_turns must be above 0.", "max_turns")
+    session_id = member(body, "session_id", str)
+    if session_id == "":
+        raise BadRequest("session_id is empty: leave it out, or name a session.", "session_id")
     options = ChatOptions(
         system=member(body, "system", str),
         tools=_names(body),
@@ -74,7 +79,8 @@ def decode(body: Mapping[str, Any], default_model: str) -> NativeChat:
         query=query,
         history=history,
         options=options,
-        session_id=member(body, "session_id", str),
+        session_id=session_id,
+        continues=session_id is not None and not sent,
         deadline=None if deadline is None else deadline / 1000,
     )
     return NativeChat(request, bool(member(body, "history", bool)))

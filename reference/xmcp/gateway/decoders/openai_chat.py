@@ -52,7 +52,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
             history=history,
             options=options,
             one_call=member(body, "parallel_tool_calls", bool) is False,
-            session_id=chat_id or (named if isinstance(named, str) else None),
+            session_id=chat_id or (named if isinstance(named, str) and named else None),
         ),
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),

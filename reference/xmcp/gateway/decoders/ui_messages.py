@@ -113,7 +113,7 @@ def _request(
     query, history = conversation(joined([message for message in messages if message is not None]))
     options = ChatOptions(external_tools=client_tools(tools, "tools"))
     return ChatRequest(
-        surface=surface, model=model, query=query, history=history, options=options, session_id=session_id
+        surface=surface, model=model, query=query, history=history, options=options, session_id=session_id or None
     )
 
 

@@ -13,7 +13,15 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
-from xmcp.gateway.http import admin_routes, openai_routes, report_routes, routes, ui_routes
+from xmcp.gateway.http import (
+    admin_routes,
+    conversation_routes,
+    openai_routes,
+    report_routes,
+    routes,
+    session_routes,
+    ui_routes,
+)
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
@@ -77,6 +85,13 @@ def _routes() -> list[Route]:
         Route("/runs/{run_id}/events", routes.run_events, methods=["GET"]),
         Route("/runs/{run_id}/cancel", routes.cancel, methods=["POST"]),
         Route("/runs/{run_id}/input", routes.give_input, methods=["POST"]),
+        Route("/sessions", session_routes.sessions, methods=["GET"]),
+        Route("/sessions/{session_id:path}", session_routes.session, methods=["GET"]),
+        Route("/sessions/{session_id:path}", session_routes.forget, methods=["DELETE"]),
+        Route("/conversations", conversation_routes.conversations, methods=["GET"]),
+        Route("/conversations/{conversation_id}", conversation_routes.conversation, methods=["GET"]),
+        Route("/conversations/{conversation_id}", conversation_routes.delete, methods=["DELETE"]),
+        Route("/conversations/{conversation_id}/replay", conversation_routes.replay, methods=["GET"]),
         Route("/tools", routes.tools, methods=["GET"]),
         Route("/tools/refresh", routes.refresh_tools, methods=["POST"]),
         Route("/health", routes.health, methods=["GET"]),

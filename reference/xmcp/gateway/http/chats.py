@@ -14,7 +14,7 @@ from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders.framing import Encoder
 from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.event_stream import EventStream, until_gone
-from xmcp.gateway.http.refusals import Refused
+from xmcp.gateway.http.refusals import Refused, overloaded
 from xmcp.gateway.runs.admission import Overloaded
 from xmcp.gateway.runs.questions import Answer
 from xmcp.gateway.runs.registry import Draining, KeyReused
@@ -22,6 +22,7 @@ from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import BadIdempotencyKey, mark_of
 from xmcp.gateway.runs.run import Run
 from xmcp.gateway.service import Gateway
+from xmcp.gateway.sessions.sessions import SessionBusy
 
 T = TypeVar("T")
 
@@ -81,23 +82,24 @@ class Asked:
         """Return the run for a chat: a new one, or the one that an equal request began before.
 
         Raises:
-            Refused: there is no such model or tool, or no place for another run, or an `Idempotency-Key` is wrong.
+            Refused: there is no such model or tool, or no place for another run, or an `Idempotency-Key` is wrong, or
+                a chat of the session runs.
         """
         gateway, caller = gateway_of(self._request), caller_of(self._request)
         _refuse_what_is_not_offered(gateway, caller, chat)
         try:
             marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
             mark = await in_worker_if_large(len(self._raw), *marking)
-            run, joined = await gateway.runs.start(replace(chat, size=len(self._raw)), caller, mark)
+            run, joined = await gateway.start(replace(chat, size=len(self._raw)), caller, mark)
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None
         except KeyReused:
             told = "This Idempotency-Key came with another request before. Use a new one."
             raise Refused(409, told, "idempotency_key_reused", headers={"x-should-retry": "false"}) from None
+        except SessionBusy:
+            raise session_busy() from None
         except Overloaded as error:
-            wait = max(1, round(error.retry_after))
-            headers = {"retry-after": str(wait), "retry-after-ms": str(wait * 1000)}
-            raise Refused(429, f"{error} Try again in {wait} s.", "rate_limit_exceeded", headers=headers) from None
+            raise overloaded(str(error), error.retry_after) from None
         except Draining:
             headers = {"retry-after": "1", "connection": "close"}
             raise Refused(503, "The gateway is stopping. Try again.", "shutting_down", headers=headers) from None
@@ -113,7 +115,11 @@ class Following:
         self._request = request
         self.run = run
         self._reader = run.read(after)
-        self.headers = {"xmcp-run-id": run.id, **({"xmcp-replayed": "true"} if joined else {})}
+        self.headers = {
+            "xmcp-run-id": run.id,
+            **({"xmcp-history": run.request.recall} if run.request.recall is not None else {}),
+            **({"xmcp-replayed": "true"} if joined else {}),
+        }
 
     async def to_the_end(self) -> None:
         """Wait until the run has ended.
@@ -210,6 +216,12 @@ def refuse_crowd(run: Run) -> None:
     """
     if run.readers >= MAX_READERS:
         raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
+
+
+def session_busy() -> Refused:
+    """Return the answer for a session that a chat has at the moment."""
+    told = "A chat of this session runs. Wait for its end, or cancel it: POST /runs/{id}/cancel."
+    return Refused(409, told, "session_busy", headers={"retry-after": "1"})
 
 
 def _refuse_what_is_not_offered(gateway: Gateway, caller: Caller, chat: ChatRequest) -> None:

@@ -52,6 +52,12 @@ def wait_headers(seconds: float) -> dict[str, str]:
     return {"retry-after": str(max(1, math.ceil(seconds))), "retry-after-ms": str(max(1, math.ceil(seconds * 1000)))}
 
 
+def overloaded(told: str, retry_after: float) -> Refused:
+    """Return the answer for a request that has no place now. `told` says why, as a sentence."""
+    wait = max(1, round(retry_after))
+    return Refused(429, f"{told} Try again in {wait} s.", "rate_limit_exceeded", headers=wait_headers(wait))
+
+
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer with a JSON value; `bytes` are JSON already."""
     body = value if isinstance(value, bytes) else encode_json(value)

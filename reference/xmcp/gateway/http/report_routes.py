@@ -33,7 +33,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?
 
 
 def sees_all_tenants(caller: Caller) -> bool:
-    """Return whether a caller may see and clear what belongs to other tenants: an administrator, and without keys everybody here."""
+    """Return whether a caller may see and clear what other tenants have: administrators, and without keys everybody."""
     return caller.tenant is None or "admin" in caller.grant.scopes
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
-from xmcp.gateway.runs.kept import Keeping, KeptRuns
+from xmcp.gateway.runs.kept import Keeping, Kept
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.request import Caller, ChatRequest
@@ -28,7 +28,8 @@ class KeyReused(ValueError):
 
 
 class Runs:
-    """Begins runs and keeps them. `open_chat` begins the chat of a request for a caller."""
+    """Begins runs and keeps them. `open_chat` begins the chat of a request for a caller; `on_end` is told of each run
+    that has ended, before anybody else can ask for another."""
 
     def __init__(
         self,
@@ -38,10 +39,12 @@ class Runs:
         keeping: Keeping,
         rounds: Keeping,
         observers: Sequence[RunObserver],
+        on_end: Callable[[Run], None] = lambda _: None,
     ) -> None:
         self._open_chat = open_chat
+        self._on_end = on_end
         self._limits = limits
-        self._kept = KeptRuns(keeping)
+        self._kept = Kept[str](keeping)
         self._rounds = Rounds(rounds)
         self._observers = observers
         self.places = Admission(admission)
@@ -60,14 +63,14 @@ class Runs:
             KeyReused: the `Idempotency-Key` came with another request before.
             Overloaded: there is no place for another run.
         """
-        if (run := self._joined(mark)) is not None:
+        if (run := self.joined(mark)) is not None:
             return run, True
         if self.draining:
             raise Draining
         await self.places.enter(caller.tenant)
         begun = False
         try:
-            if (run := self._joined(mark)) is not None:  # it came while this one waited
+            if (run := self.joined(mark)) is not None:  # it came while this one waited
                 return run, True
             if self.draining:
                 raise Draining
@@ -114,7 +117,12 @@ class Runs:
             return len(left)
         return 0
 
-    def _joined(self, mark: RequestMark) -> Run | None:
+    def joined(self, mark: RequestMark) -> Run | None:
+        """Return the run that a repeated request joins; `None` if it needs one of its own.
+
+        Raises:
+            KeyReused: the `Idempotency-Key` came with another request before.
+        """
         self._forget_old()
         run = self._by_key.get(mark.key) if mark.key is not None else None
         if run is not None and not same_digest(self._marks[run.id].digest, mark.digest):
@@ -122,7 +130,7 @@ class Runs:
         run = run or self._by_digest.get(mark.digest)
         if run is None:
             return None
-        return run if joins(mark, run, self._kept.ended_ago(run.id, time.monotonic())) else None
+        return run if joins(mark, run, self._kept.used_ago(run.id, time.monotonic())) else None
 
     def _ended_run(self, run: Run) -> None:
         self.places.give_back(run.caller.tenant)
@@ -130,6 +138,7 @@ class Runs:
         self._kept.add(run.id, run.caller.tenant, run.size, time.monotonic())
         self._forget_old()
         self._note_running()
+        self._on_end(run)
 
     def _note_running(self) -> None:
         if not self.draining:

@@ -18,6 +18,11 @@ Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
 """What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
 
 
+Recall: TypeAlias = Literal["new", "remembered", "as-sent", "unavailable"]
+"""What the model of a chat with a session is told of earlier ones: nothing, as there was nothing; all that it had read;
+what the caller sent, which is not what is remembered; or what the caller sent, as the store could not be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Whose key it is, and what it allows. `tenant` is `None` if the gateway has no keys.
@@ -44,8 +49,10 @@ class ChatRequest:
         history: The messages before it, in the OpenAI chat format.
         options: Further keywords of `AIClient.stream_chat`.
         session_id: The caller's id of the conversation.
+        continues: Whether the history is left to the gateway, which remembers that of the session.
+        recall: What its model is told of earlier chats; `None`: the chat belongs to no session.
         deadline: Seconds that the run may take at most; `None`: as the gateway is configured.
-        size: Bytes of the body in which it came.
+        size: Bytes of the body in which it came, and of what was remembered.
         can_be_asked: Whether the client can answer a question while the run goes on.
         one_call: Whether the client takes no more than one call of its tools at a time.
     """
@@ -56,6 +63,8 @@ class ChatRequest:
     history: Sequence[Message] = ()
     options: ChatOptions = field(default_factory=lambda: ChatOptions())
     session_id: str | None = None
+    continues: bool = False
+    recall: Recall | None = None
     deadline: float | None = None
     size: int = 0
     can_be_asked: bool = False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from xmcp.chat.messages import Message, size_of
-from xmcp.gateway.runs.kept import Keeping, KeptRuns
+from xmcp.gateway.runs.kept import Keeping, Kept
 from xmcp.gateway.runs.record import RunRecord
 
 _OPEN_CALL: Final = re.compile(r"ct_([0-9a-f]{32})_\d{1,3}")
@@ -61,7 +61,7 @@ class Rounds:
     """The rounds that wait for results of clients: for so long, and so many bytes of them."""
 
     def __init__(self, keeping: Keeping) -> None:
-        self._kept = KeptRuns(keeping)
+        self._kept = Kept[str](keeping)
         self._rounds: dict[str, _Round] = {}
 
     def keep(self, run: RunRecord, now: float) -> None:

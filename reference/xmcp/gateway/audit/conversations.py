@@ -1,0 +1,121 @@
+"""Reading the conversations of one tenant: which there are, the runs and messages of one, and how it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import and_, func, or_, select, tuple_
+
+from xmcp.gateway.audit.rebuild import BEGUN, ModelCall, model_calls, received
+from xmcp.gateway.audit.recording import conversation_of, stored
+from xmcp.gateway.audit.tables import METADATA
+from xmcp.gateway.audit.valid_rows import checked, json_object
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection, Table
+
+HISTORY_RUNS: Final = 10
+"""How many of the newest runs of a conversation are looked at for one whose messages are there."""
+
+UNENDED: Final = ("running", "interrupted")
+"""The statuses of runs whose process may have been killed: what they came to is what their model last read."""
+
+_conversations: Final = METADATA.tables["conversations"]
+_runs: Final = METADATA.tables["runs"]
+_requests: Final = METADATA.tables["model_requests"]
+
+
+def conversations(
+    connection: Connection, tenant: str | None, limit: int, before: tuple[int, str] | None
+) -> list[dict[str, Any]]:
+    """Return conversations of a tenant, with `run_count`, their number; the one that was used last comes first.
+
+    `before`: `last_run_at` and `id` of the last one of an earlier page.
+    """
+    number = select(func.count()).where(_runs.c.conversation_id == _conversations.c.id).scalar_subquery()
+    asked = select(_conversations, number.label("run_count")).where(_of(_conversations, tenant))
+    if before is not None:
+        asked = asked.where(_before(_conversations.c.last_run_at, _conversations.c.id, before))
+    asked = asked.order_by(_conversations.c.last_run_at.desc(), _conversations.c.id.desc()).limit(limit)
+    return [checked(_conversations, found, "run_count") for found in connection.execute(asked).mappings()]
+
+
+def conversation(connection: Connection, tenant: str | None, conversation_id: str) -> dict[str, Any] | None:
+    """Return a conversation of a tenant; `None` if there is none with this id."""
+    asked = select(_conversations).where(_conversations.c.id == stored(conversation_id), _of(_conversations, tenant))
+    found = connection.execute(asked).mappings().one_or_none()
+    return None if found is None else checked(_conversations, found)
+
+
+def runs_of(
+    connection: Connection, tenant: str | None, conversation_id: str, limit: int, before: tuple[int, str] | None
+) -> list[dict[str, Any]]:
+    """Return runs of a conversation, the newest first. `before`: `started_at` and `id` of the last one of a page."""
+    asked = select(_runs).where(_runs.c.conversation_id == conversation_id, _of(_runs, tenant))
+    if before is not None:
+        asked = asked.where(_before(_runs.c.started_at, _runs.c.id, before))
+    asked = asked.order_by(_runs.c.started_at.desc(), _runs.c.id.desc()).limit(limit)
+    return [checked(_runs, found) for found in connection.execute(asked).mappings()]
+
+
+def session_history(connection: Connection, tenant: str | None, session: str) -> list[dict[str, Any]] | None:
+    """Return the messages after the last run of a session, or as far as a run came that has no end; `None`: none."""
+    named = conversation_of(tenant, session)
+    return None if conversation(connection, tenant, named) is None else history(connection, tenant, named)
+
+
+def history(connection: Connection, tenant: str | None, conversation_id: str) -> list[dict[str, Any]] | None:
+    """Return the messages after the newest run of a conversation that has them all; `None` if none has."""
+    asked = (
+        select(_runs)
+        .where(_runs.c.conversation_id == conversation_id, _of(_runs, tenant))
+        .where(or_(_runs.c.history_hash.is_not(None), _runs.c.status.in_(UNENDED)))
+        .order_by(_runs.c.started_at.desc(), _runs.c.id.desc())
+        .limit(HISTORY_RUNS)
+    )
+    for run in connection.execute(asked).mappings().all():
+        last, number = run["history_hash"], run["history_count"]
+        if last is None:
+            sent = select(_requests.c.messages_hash, _requests.c.message_count).where(_requests.c.run_id == run["id"])
+            newest = sent.order_by(_requests.c.attempt.desc(), _requests.c.number.desc()).limit(1)
+            last, number = connection.execute(newest).one_or_none() or (None, None)
+        messages = received(connection, conversation_id, last)
+        if messages and len(messages) == number:
+            return [json_object(content, "contents") for _, content in messages]
+    return None
+
+
+def is_running(connection: Connection, conversation_id: str) -> bool:
+    """Return whether a run of a conversation goes on."""
+    asked = select(_runs.c.id).where(_runs.c.conversation_id == conversation_id, _runs.c.status == "running").limit(1)
+    return connection.execute(asked).first() is not None
+
+
+def replayed(
+    connection: Connection, tenant: str | None, conversation_id: str, limit: int, after: tuple[str, int, int] | None
+) -> Iterator[tuple[ModelCall, ModelCall | None]]:
+    """Yield model calls of a conversation, in their order, each with the one before it.
+
+    `after`: run, attempt and number of the last one of an earlier page.
+    """
+    mine = _of(_runs, tenant)
+    before: ModelCall | None = None
+    if after is not None:
+        run_id, attempt, number = stored(after[0]), *after[1:]
+        at = select(_runs.c.started_at).where(_runs.c.id == run_id, mine).scalar_subquery()
+        place = tuple_(BEGUN, _requests.c.run_id, _requests.c.attempt, _requests.c.number)
+        mine = and_(mine, place >= tuple_(at, run_id, attempt, number))
+        limit += 1
+    for call in model_calls(connection, conversation_id=conversation_id, where=mine, limit=limit):
+        if after is None or (call.run_id, call.attempt, call.number) != after:
+            yield call, before
+        before = call
+
+
+def _of(table: Table, tenant: str | None) -> ColumnElement[bool]:
+    return table.c.tenant.is_not_distinct_from(tenant)
+
+
+def _before(at: ColumnElement[int], name: ColumnElement[str], place: tuple[int, str]) -> ColumnElement[bool]:
+    return or_(at < place[0], and_(at == place[0], name < stored(place[1])))

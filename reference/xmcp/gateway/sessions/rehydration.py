@@ -1,0 +1,59 @@
+"""Front ends send what they showed of a conversation. Here it gets back what the model had read beside. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xmcp.chat.messages import Message, text_of
+from xmcp.gateway.sessions.window import turns_of
+
+
+def rehydrated(sent: Sequence[Message], remembered: Sequence[Message]) -> list[Message] | None:
+    """Return the history that was sent, with the remembered turns in the place of those that show the same.
+
+    Either may begin later, where its window did; and the sent one may end earlier, where a person goes back. `None`:
+    what both have is not the same, or there is none; or the sent one has calls of tools, and so lacks nothing.
+    """
+    if any(message["role"] == "tool" for message in sent):
+        return None
+    instructions, shown = turns_of(sent)
+    known = turns_of(remembered)[1]
+    for end in range(len(known), 0, -1):
+        both = min(len(shown), end)
+        before, same = shown[: len(shown) - both], known[end - both : end]
+        if both and all(map(_shows, shown[len(before) :], same)):
+            return [*instructions, *(message for turn in (*before, *same) for message in turn)]
+    return None
+
+
+def _shows(shown: Sequence[Message], known: Sequence[Message]) -> bool:
+    """Return whether a turn shows what a remembered one is.
+
+    What the person said must be the same. So must be the answer, but where tools were called: a front end shows their
+    displays between the texts of the model, which must all be there in their order.
+    """
+    if _said(shown) != _said(known):
+        return False
+    answer = "\n".join(text_of(message) for message in shown if message["role"] == "assistant")
+    texts = [text for message in known if message["role"] == "assistant" and (text := text_of(message).strip())]
+    if not any(message["role"] == "tool" for message in known):
+        return answer.split() == " ".join(texts).split()
+    place = 0
+    for text in texts:
+        found = answer.find(text, place)
+        if found < 0:
+            return False
+        place = found + len(text)
+    return True
+
+
+def _said(turn: Sequence[Message]) -> list[object]:
+    """Return the messages of the person; parts that are one text are that text."""
+    return [
+        text_of(message) if _is_text(message) else message["content"] for message in turn if message["role"] == "user"
+    ]
+
+
+def _is_text(message: Message) -> bool:
+    content = message["content"]
+    return isinstance(content, str) or all(part.get("type") == "text" for part in content or ())
