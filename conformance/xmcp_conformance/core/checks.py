@@ -86,6 +86,6 @@ def checks_by_requirement(profile: Profile) -> dict[str, list[Check]]:
 
 
 def run_all(profile: Profile, subject: Any) -> Observations:
-    """Run every check of a profile with `subject` as the only argument, which fits the profiles `client` and `gateway`."""
+    """Run every check of a profile with `subject` as the only argument: of `client` or `gateway`."""
     for entry in registered(profile):
         yield from entry.run(subject)
