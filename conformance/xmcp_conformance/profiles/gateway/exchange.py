@@ -28,6 +28,10 @@ class NotJudged(Exception):
     """An answer that the suite cannot judge. The message is a sentence for the person who runs it."""
 
 
+class Late(NotJudged):
+    """An answer that did not come, or did not end, in time."""
+
+
 @dataclass(slots=True)
 class Answer:
     """What a gateway answered, as far as it has come. `body` is empty for a stream of events, and `raw` never is."""
@@ -102,7 +106,7 @@ class Exchange:
                     piece = await anext(pieces, None)
             except TimeoutError:
                 what = f"has not ended its answer after {self._seconds:g} s"
-                raise NotJudged(f"{what}, {len(self.answer.events)} events; --timeout allows it longer") from None
+                raise Late(f"{what}, {len(self.answer.events)} events; --timeout allows it longer") from None
             except httpx2.TransportError:
                 self.answer.cut = True
                 return
@@ -144,7 +148,7 @@ async def exchange(
         async with asyncio.timeout_at(deadline):
             response = await client.send(request, stream=True)
     except TimeoutError:
-        raise NotJudged(f"has not begun to answer after {seconds:g} s; --timeout allows it longer") from None
+        raise Late(f"has not begun to answer after {seconds:g} s; --timeout allows it longer") from None
     except httpx2.ConnectError:
         raise NotJudged("cannot be reached: nothing accepts connections there") from None
     except httpx2.HTTPError as error:

@@ -19,14 +19,17 @@ from starlette.routing import Route
 from .options import Prompts
 
 CALL: Final = "xmcp check: call a tool"
+SHOW: Final = "xmcp check: call a tool, and show its display"
 FAIL: Final = "xmcp check: call a tool, then fail"
 LONG: Final = "xmcp check: write a long answer"
-PROMPTS: Final = Prompts((CALL,), (FAIL,), LONG)
+PROMPTS: Final = Prompts((CALL, SHOW), (FAIL,), LONG)
 MODEL: Final = "scripted"
 
 Choose: TypeAlias = Callable[[dict[str, Any]], Any]
 """Returns arguments for the input schema of a tool, `None` if it has none that fit."""
 
+_SHOW: Final = "show_user"
+"""The parameter with which a model asks for a display (section 3.4)."""
 _MOST_READ: Final = 16 * 1024 * 1024
 """Maximum number of bytes of a request."""
 _PIECES: Final = 1_200
@@ -60,8 +63,8 @@ class ScriptedModel:
         self.answers: list[Said] = []
         self.credentials: list[str] = []
         """What the gateway said who it is."""
-        self.lacks_tool = False
-        """Whether it was asked to call a tool and was offered none that it could call."""
+        self.offered: tuple[str, ...] = ()
+        """The names of the tools that it was offered last, when it was asked to call one."""
         self._choose = choose
         self._tool = tool
         self._arguments = arguments
@@ -83,28 +86,23 @@ class ScriptedModel:
         streams = body.get("stream") is True
         if asked == FAIL and results:
             return _refusal("the scripted model fails here")
-        if asked in (CALL, FAIL) and not results:
-            return self._answer(body, "Let me look. ", self._call(body.get("tools")), streams=streams)
+        if asked in (CALL, SHOW, FAIL) and not results:
+            call = self._call(body.get("tools"), shown=asked == SHOW)
+            return self._answer(body, "Let me look.", call, streams=streams)
         if asked == LONG and streams:
             return StreamingResponse(_long(), media_type="text/event-stream")
         return self._answer(body, "That is what the tool said.", None, streams=streams)
 
-    def _call(self, tools: Any) -> tuple[str, Any] | None:
-        functions = (
-            [one["function"] for one in tools if isinstance(one, dict) and isinstance(one.get("function"), dict)]
-            if isinstance(tools, list)
-            else []
-        )
-        for function in functions:
-            name = str(function.get("name"))
-            if self._tool and name != self._tool:
-                continue
-            arguments = (
-                self._arguments if self._arguments is not None else self._choose(function.get("parameters") or {})
-            )
-            if arguments is not None:
-                return name, arguments
-        self.lacks_tool = True
+    def _call(self, tools: Any, *, shown: bool) -> tuple[str, Any] | None:
+        """Return the call for the tools of a request: the tool that is wanted, else a display tool, else any."""
+        offered = _functions(tools)
+        self.offered = tuple(offered)
+        found = [name for name in offered if name == self._tool or not self._tool]
+        for name in sorted(found, key=lambda one: _SHOW not in _properties(offered[one])):
+            if self._arguments is not None:
+                return name, _with_display(self._arguments, offered[name], shown=shown)
+            if (arguments := self._choose(dict(offered[name]))) is not None:
+                return name, _with_display(arguments, offered[name], shown=shown)
         return None
 
     def _answer(self, body: Mapping[str, Any], text: str, call: tuple[str, Any] | None, *, streams: bool) -> Response:
@@ -126,6 +124,22 @@ class ScriptedModel:
         chunks.append(_chunk(head, {}, finish))
         chunks.append(_event({**head, "object": "chat.completion.chunk", "choices": [], "usage": usage}))
         return Response("".join([*chunks, "data: [DONE]\n\n"]), media_type="text/event-stream")
+
+
+def _functions(tools: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the input schemas of tools by their names."""
+    found = [one.get("function") for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+    functions = [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    return {one["name"]: one["parameters"] if isinstance(one.get("parameters"), dict) else {} for one in functions}
+
+
+def _with_display(arguments: Any, schema: Mapping[str, Any], *, shown: bool) -> Any:
+    return {**arguments, _SHOW: True} if shown and _SHOW in _properties(schema) else arguments
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _question(messages: list[Any]) -> tuple[str, int]:

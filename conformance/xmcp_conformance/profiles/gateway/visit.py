@@ -25,7 +25,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
 from . import checks  # noqa: F401 - the import registers them
-from .exchange import EVENTS, Answer, Exchange, NotJudged, answer_to, client_of, exchange
+from .exchange import EVENTS, Answer, Exchange, Late, NotJudged, answer_to, client_of, exchange
 from .options import PROMPT, RUN, Options, with_word
 from .scripted_model import ScriptedModel
 from .seen import Answered, Cancelled, Chunked, Completed, Misplaced, Resumed, Seen, Streamed, Whole
@@ -39,6 +39,10 @@ _CANCELLED_AFTER: Final = 4
 """Number of events of the long chat after which it is cancelled."""
 _STUCK_SECONDS: Final = 10.0
 """How long a run that was cancelled may go on, beyond the time of the options, before the suite leaves it."""
+_MOST_LATE: Final = 3
+"""Maximum number of answers that are waited for in vain."""
+_MOST_NAMED: Final = 8
+"""Maximum number of tools that a message names."""
 _NOT_THERE: Final = (404, 405)
 
 
@@ -54,8 +58,15 @@ async def check(options: Options, emit: Emit, name: str, model: ScriptedModel | 
     emit(SuiteStarted(PROFILE, registry().version, {"strict": options.strict}))
     emit(RunStarted(name, name, "http"))
     async with client_of(options.url, options.headers) as client:
-        await _Visit(client, options, emit, name, model).pay()
+        try:
+            await _Visit(client, options, emit, name, model).pay()
+        except _GivenUp:
+            emit(Shortcoming(name, f"{_MOST_LATE} answers did not come in time, and no more were asked for"))
     emit(RunEnded(name))
+
+
+class _GivenUp(Exception):
+    """Too many answers were late."""
 
 
 class _Visit:
@@ -72,6 +83,7 @@ class _Visit:
         self._other: Place | None = None
         """An event of another run."""
         self._called = False
+        self._late = 0
 
     async def pay(self) -> None:
         """Make all requests."""
@@ -113,14 +125,20 @@ class _Visit:
             for seen in await trying:
                 self._judge(case, seen)
         except NotJudged as fault:
-            self._emit(NotReached(case, "http", f"The gateway {fault}."))
+            self._not_judged(case, fault)
+
+    def _not_judged(self, case: str, fault: NotJudged) -> None:
+        self._emit(NotReached(case, "http", f"The gateway {fault}."))
+        self._late += isinstance(fault, Late)
+        if self._late == _MOST_LATE:
+            raise _GivenUp
 
     async def _tried(self, case: str, asking: Awaitable[Answer]) -> Answer | None:
         """Return an answer; `None` if there is none that can be judged, which is said."""
         try:
             return await asking
         except NotJudged as fault:
-            self._emit(NotReached(case, "http", f"The gateway {fault}."))
+            self._not_judged(case, fault)
             return None
 
     def _judge(self, case: str, seen: Seen) -> None:
@@ -185,8 +203,9 @@ class _Visit:
             if (answer := await self._tried(case, self._events_of(run, str(place)))) is not None:
                 self._judge(case, Resumed(events, place, answer))
         for id_, why in self._misplaced(last):
-            if (answer := await self._tried(why, self._events_of(run, id_))) is not None:
-                self._judge(why, Misplaced(id_, why, answer))
+            case = f"the events after an id {why}"
+            if (answer := await self._tried(case, self._events_of(run, id_))) is not None:
+                self._judge(case, Misplaced(id_, why, answer))
 
     def _misplaced(self, last: Place) -> Iterator[tuple[str, str]]:
         yield "no-event", "which is no id of an event"
@@ -349,8 +368,9 @@ class _Visit:
         options, model = self._options, self._model
         if model is not None and not model.answers:
             self._emit(Shortcoming(self._name, "the gateway did not ask the suite's model"))
-        elif model is not None and model.lacks_tool:
-            self._emit(Shortcoming(self._name, "the suite's model was offered no tool that it can call; see --tool"))
+        elif model is not None and not any(one.calls for one in model.answers):
+            names = ", ".join(f"`{quoted(name)}`" for name in model.offered[:_MOST_NAMED]) or "none"
+            self._emit(Shortcoming(self._name, f"the suite's model was offered no tool that it can call, but {names}"))
         elif options.paths.chat and not self._called:
             self._emit(Shortcoming(self._name, "no tool was called; --prompt says what makes the model call one"))
         if options.paths.chat and not options.prompts.failing:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from xmcp_conformance.profiles.gateway.scripted_model import CALL, FAIL, LONG, Said, ScriptedModel
+from xmcp_conformance.profiles.gateway.scripted_model import FAIL, LONG, Said, ScriptedModel
 
 Json: TypeAlias = dict[str, Any]
 Draft: TypeAlias = tuple[str, Json]
@@ -256,7 +256,7 @@ class Miniature:
         elif self._model is not None:
             self._model.credentials[:] = [VENDORS_KEY]
             self._model.answers.append(Said(calls=True, arguments=ARGUMENTS))
-            if prompt == CALL:
+            if prompt != FAIL:
                 self._model.answers.append(Said())
         return run
 
