@@ -101,8 +101,8 @@ def _answer_is_what_was_told(seen: Seen) -> Observations:
     answer, text = events[-1].member("answer", str), sum_of(events).text
     if answer is not None:
         seen_ = f"the answer `{quoted(answer)}` ({len(answer)} characters)"
-        expected = f"`{quoted(text)}` ({len(text)}), the text of the last step"
-        yield either("XMCP-REC-043", answer == text, seen_, expected, where=len(events) - 1)
+        expected = f"the end of `{quoted(text)}` ({len(text)}), the text of the last step"
+        yield either("XMCP-REC-043", text.endswith(answer), seen_, expected, where=len(events) - 1)
 
 
 @check("XMCP-REC-046", profile="gateway")
