@@ -11,7 +11,7 @@ from support.gateways import served
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.providers import Completion, ModelRequest, OpenAIProvider
+from xmcp.providers import Completion, ModelRequest, OpenAIProvider, Reasoning
 from xmcp_conformance.core.events import Event, Noted, NotReached, Observed
 from xmcp_conformance.core.judge import ExitCode, Status
 from xmcp_conformance.profiles.client.command.hosting import Host
@@ -79,10 +79,9 @@ async def test_it_conforms_with_the_suites_model_and_every_sentence_applies(disp
 @pytest.mark.parametrize("profile", ["none", "openwebui"])
 async def test_it_conforms_whatever_it_says_beside_the_text(profile: str) -> None:
     verdict = Verdict()
-    async with the_suites_model() as (model, provider):
-        async with served(provider, {"openai": {"events": profile}}) as gateway:
-            options = Options(gateway.url, scripted_model.PROMPTS, seconds=30)
-            await check(options, verdict.add, "ours", model)
+    config = {"openai": {"events": profile}}
+    async with the_suites_model() as (model, provider), served(provider, config) as gateway:
+        await check(Options(gateway.url, scripted_model.PROMPTS, seconds=30), verdict.add, "ours", model)
     assert verdict.faults == []
     assert verdict.unseen == {"XMCP-STR-032"}
 
@@ -136,7 +135,12 @@ async def test_whatever_happens_in_a_chat_its_streams_obey_every_sentence() -> N
 
 
 async def test_a_question_of_the_client_is_told_also_after_other_text() -> None:
-    asking = {"asks": [asks(CLARIFY, text="Let me see.")], "asks at once": [asks(CLARIFY)]}
+    thinks_and_asks = [Reasoning("hm"), asks(CLARIFY)]
+    asking = {
+        "asks": [asks(CLARIFY, text="Let me see.")],
+        "asks at once": [asks(CLARIFY)],
+        "asks after a thought": [thinks_and_asks],
+    }
     verdict = Verdict()
     async with served(telling(asking), {"openai": {"events": "xmcp"}}, meta_tools=["clarify"]) as gateway:
         await check(Options(gateway.url, Prompts(tuple(asking)), seconds=30), verdict.add, "ours")
