@@ -5,13 +5,6 @@ import type { DisplayEnvelope } from "./display_envelope.js";
 import type { UsageRecord } from "./usage_record.js";
 
 /**
- * Something that was shown: the text of a step, or a display.
- */
-export type Segment = Segment1 & Segment2;
-export type Segment1 = {
-  [k: string]: unknown;
-};
-/**
  * RunEvent, where its type has a shape of its own; a `switch` on `type` narrows it.
  */
 export type KnownRunEvent =
@@ -45,88 +38,195 @@ export interface RunEvent {
    * Place of the event among those of its attempt.
    */
   seq?: number;
-  data: RunEventData;
+  /**
+   * What the event says; its members depend on the type.
+   */
+  data: {
+    [k: string]: unknown;
+  };
   [k: string]: unknown;
 }
 /**
- * What an event of a run says; which members it has depends on its type.
+ * Data of `run.started`.
  */
-export interface RunEventData {
+export interface RunStarted {
   /**
    * The run. It is in the `id` of each event.
    */
-  run_id?: string;
+  run_id: string;
   /**
-   * The model that was asked for, or the one that a request went to.
+   * The model that was asked for.
    */
-  model?: string;
+  model: string;
+  [k: string]: unknown;
+}
+/**
+ * Data of `step.started`, `step.finished` and `stream.reset`.
+ */
+export interface RunStep {
   /**
    * Number of the step, counted from 1; 0 before the first request to the model.
    */
-  step?: number;
+  step: number;
+  [k: string]: unknown;
+}
+/**
+ * Data of `text.delta` and `reasoning.delta`.
+ */
+export interface RunText {
   /**
-   * The next piece of a text, a notice, or the text of a result.
+   * Number of the step, counted from 1; 0 before the first request to the model.
    */
-  text?: string;
+  step: number;
+  /**
+   * The next piece.
+   */
+  text: string;
+  [k: string]: unknown;
+}
+/**
+ * Data of `tool.started`.
+ */
+export interface RunToolStarted {
+  /**
+   * Number of the step, counted from 1; 0 before the first request to the model.
+   */
+  step: number;
   /**
    * The call that the event is about.
    */
-  call_id?: string;
+  call_id: string;
   /**
    * The tool as the model knows it.
    */
-  tool?: string;
+  tool: string;
   /**
    * The arguments that the model wrote; null if it did not write a JSON object.
    */
-  arguments?: {
+  arguments: {
     [k: string]: unknown;
   } | null;
+  [k: string]: unknown;
+}
+/**
+ * Data of `tool.progress`.
+ */
+export interface RunToolProgress {
+  /**
+   * Number of the step, counted from 1; 0 before the first request to the model.
+   */
+  step: number;
+  /**
+   * The call that the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool: string;
   /**
    * How far an attempt of the call is, in units of the server's own.
    */
-  progress?: number;
+  progress: number;
   /**
    * What `progress` will be at the end, where the server knows it.
    */
   total?: number;
   /**
-   * How a call ended: `ok` or `error`; or how the run is: `running`, `finished`, `error`, `cancelled` or `interrupted`.
+   * What the server says of it.
    */
-  status?: string;
+  text?: string;
+  [k: string]: unknown;
+}
+/**
+ * Data of `tool.finished`.
+ */
+export interface RunToolFinished {
+  /**
+   * Number of the step, counted from 1; 0 before the first request to the model.
+   */
+  step: number;
+  /**
+   * The call that the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool: string;
+  /**
+   * `ok` or `error`.
+   */
+  status: string;
   /**
    * How long the call took, in milliseconds.
    */
-  ms?: number;
-  error?: null | ErrorInfo;
+  ms: number;
+  /**
+   * The text of the result, or the beginning of a long one.
+   */
+  text?: string;
+  error?: ErrorInfo;
+  [k: string]: unknown;
+}
+/**
+ * Data of `display`.
+ */
+export interface RunDisplay {
+  /**
+   * Number of the step, counted from 1; 0 before the first request to the model.
+   */
+  step: number;
+  /**
+   * The call that the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool: string;
   /**
    * The display to show to the person now.
    */
-  envelope?: DisplayEnvelope;
+  envelope: DisplayEnvelope;
+  [k: string]: unknown;
+}
+/**
+ * Data of `notice`.
+ */
+export interface RunNotice {
   /**
-   * What a notice is about: `warning`, `model_retry`, `tool_retry` and so on.
+   * What it is about: `warning`, `model_retry`, `tool_retry` and so on.
    */
-  kind?: string;
+  kind: string;
   /**
-   * Why the chat ended, as in section 10.2; null where it did not.
+   * Words for a person.
    */
-  stop_reason?: string | null;
+  text?: string;
+  [k: string]: unknown;
+}
+/**
+ * Data of `snapshot`: what the run has come to so far.
+ */
+export interface RunSnapshot {
   /**
-   * The model's final text; null if there is none.
+   * `running`, or how the run ended: `finished`, `error`, `cancelled` or `interrupted`.
    */
-  answer?: string | null;
-  usage?: null | UsageTotal;
+  status: string;
   /**
    * What was shown so far, in its order.
    */
-  segments?: Segment[];
+  segments: RunSegment[];
   /**
    * The calls so far, in the order in which they began.
    */
-  tools_used?: ToolUsed[];
+  tools_used: RunToolUsed[];
   [k: string]: unknown;
 }
-export interface Segment2 {
+/**
+ * Something that was shown: the text of a step, or a display.
+ */
+export interface RunSegment {
   text?: string;
   display?: DisplayEnvelope;
   [k: string]: unknown;
@@ -134,7 +234,7 @@ export interface Segment2 {
 /**
  * A call of a tool, as far as it is.
  */
-export interface ToolUsed {
+export interface RunToolUsed {
   call_id: string;
   tool: string;
   /**
@@ -144,13 +244,26 @@ export interface ToolUsed {
   [k: string]: unknown;
 }
 /**
+ * Data of `run.finished`.
+ */
+export interface RunFinished {
+  /**
+   * Why the chat ended, as in section 10.2.
+   */
+  stop_reason: string;
+  /**
+   * The model's final text; null if there is none.
+   */
+  answer: string | null;
+  usage: UsageTotal;
+  [k: string]: unknown;
+}
+/**
  * RunEvent of the type `run.started`.
  */
 export interface RunStartedRunEvent extends RunEvent {
   type: "run.started";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunStarted;
   [k: string]: unknown;
 }
 /**
@@ -158,9 +271,7 @@ export interface RunStartedRunEvent extends RunEvent {
  */
 export interface StepStartedRunEvent extends RunEvent {
   type: "step.started";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunStep;
   [k: string]: unknown;
 }
 /**
@@ -168,9 +279,7 @@ export interface StepStartedRunEvent extends RunEvent {
  */
 export interface StepFinishedRunEvent extends RunEvent {
   type: "step.finished";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunStep;
   [k: string]: unknown;
 }
 /**
@@ -178,9 +287,7 @@ export interface StepFinishedRunEvent extends RunEvent {
  */
 export interface StreamResetRunEvent extends RunEvent {
   type: "stream.reset";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunStep;
   [k: string]: unknown;
 }
 /**
@@ -188,9 +295,7 @@ export interface StreamResetRunEvent extends RunEvent {
  */
 export interface TextDeltaRunEvent extends RunEvent {
   type: "text.delta";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunText;
   [k: string]: unknown;
 }
 /**
@@ -198,9 +303,7 @@ export interface TextDeltaRunEvent extends RunEvent {
  */
 export interface ReasoningDeltaRunEvent extends RunEvent {
   type: "reasoning.delta";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunText;
   [k: string]: unknown;
 }
 /**
@@ -208,9 +311,7 @@ export interface ReasoningDeltaRunEvent extends RunEvent {
  */
 export interface ToolStartedRunEvent extends RunEvent {
   type: "tool.started";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunToolStarted;
   [k: string]: unknown;
 }
 /**
@@ -218,9 +319,7 @@ export interface ToolStartedRunEvent extends RunEvent {
  */
 export interface ToolProgressRunEvent extends RunEvent {
   type: "tool.progress";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunToolProgress;
   [k: string]: unknown;
 }
 /**
@@ -228,9 +327,7 @@ export interface ToolProgressRunEvent extends RunEvent {
  */
 export interface ToolFinishedRunEvent extends RunEvent {
   type: "tool.finished";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunToolFinished;
   [k: string]: unknown;
 }
 /**
@@ -238,9 +335,7 @@ export interface ToolFinishedRunEvent extends RunEvent {
  */
 export interface DisplayRunEvent extends RunEvent {
   type: "display";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunDisplay;
   [k: string]: unknown;
 }
 /**
@@ -248,9 +343,7 @@ export interface DisplayRunEvent extends RunEvent {
  */
 export interface NoticeRunEvent extends RunEvent {
   type: "notice";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunNotice;
   [k: string]: unknown;
 }
 /**
@@ -266,9 +359,7 @@ export interface UsageRunEvent extends RunEvent {
  */
 export interface SnapshotRunEvent extends RunEvent {
   type: "snapshot";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunSnapshot;
   [k: string]: unknown;
 }
 /**
@@ -276,9 +367,7 @@ export interface SnapshotRunEvent extends RunEvent {
  */
 export interface RunFinishedRunEvent extends RunEvent {
   type: "run.finished";
-  data: {
-    [k: string]: unknown;
-  };
+  data: RunFinished;
   [k: string]: unknown;
 }
 /**
