@@ -27,7 +27,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from . import checks  # noqa: F401 - the import registers them
 from .exchange import EVENTS, Answer, Exchange, Late, NotJudged, answer_to, client_of, exchange
 from .options import PROMPT, RUN, Options, with_word
-from .scripted_model import ScriptedModel
+from .scripted_model import Said, ScriptedModel
 from .seen import Answered, Cancelled, Chunked, Completed, Misplaced, Resumed, Seen, Streamed, Whole
 from .told import Place, Told, object_in, told
 
@@ -334,14 +334,18 @@ class _Visit:
     def _mark(self) -> int:
         return len(self._model.answers) if self._model else 0
 
+    def _said(self, mark: int) -> list[Said]:
+        """Return what the model answered since then; nothing where it was not asked, or is not the suite's."""
+        return self._model.answers[mark:] if self._model else []
+
     def _wrote(self, mark: int) -> list[Any] | None:
-        return [one.arguments for one in self._model.answers[mark:] if one.calls] if self._model else None
+        return [one.arguments for one in self._said(mark) if one.calls] or None
 
     def _counts(self, mark: int, *, may_fail: bool) -> tuple[int, int] | None:
-        if self._model is None or may_fail:
+        said = self._said(mark)
+        if may_fail or not said:
             return None
-        made = self._model.answers[mark:]
-        return sum(one.sent for one in made), sum(one.written for one in made)
+        return sum(one.sent for one in said), sum(one.written for one in said)
 
     # What a person should know
 
