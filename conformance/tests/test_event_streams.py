@@ -11,8 +11,9 @@ from xmcp_conformance.core.checks import run_all
 from xmcp_conformance.profiles.gateway import checks  # noqa: F401 - the import registers them
 from xmcp_conformance.profiles.gateway.event_stream import EventStreamReader, SentEvent
 from xmcp_conformance.profiles.gateway.exchange import Answer
+from xmcp_conformance.profiles.gateway.json_objects import object_in
 from xmcp_conformance.profiles.gateway.seen import Streamed
-from xmcp_conformance.profiles.gateway.told import object_in, told
+from xmcp_conformance.profiles.gateway.told import told
 
 STREAM = (
     "\ufeff: hello\r\ndata: one\r\n\r\nevent: a\rdata:two\rdata: three\rid: 7\r\r"

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from support.clock import never
 from support.gateways import served
 from support.scripted_model import ScriptedModel, asks
 
@@ -16,7 +17,7 @@ from xmcp_conformance.core.events import Event, Noted, NotReached, Observed
 from xmcp_conformance.core.judge import ExitCode, Status
 from xmcp_conformance.profiles.client.command.hosting import Host
 from xmcp_conformance.profiles.gateway import scripted_model
-from xmcp_conformance.profiles.gateway.options import Options, Prompts
+from xmcp_conformance.profiles.gateway.options import Options, Paths, Prompts
 from xmcp_conformance.profiles.gateway.visit import check
 from xmcp_conformance.profiles.server.arguments import readable
 from xmcp_conformance.reports.case_report import CHATS, CaseReport
@@ -146,3 +147,16 @@ async def test_a_question_of_the_client_is_told_also_after_other_text() -> None:
         await check(Options(gateway.url, Prompts(tuple(asking)), seconds=30), verdict.add, "ours")
     assert verdict.faults == []
     assert "XMCP-REC-043" not in verdict.unseen
+
+
+@pytest.mark.parametrize(
+    "answers", [[asks("wait", ("add", {"a": 1, "b": 2}))], [["It ", never]]], ids=["tool", "model"]
+)
+async def test_a_chat_whose_time_is_over_ends_as_every_sentence_says(answers: list[Any]) -> None:
+    verdict = Verdict()
+    async with served(telling({"hangs": answers})) as gateway:
+        body = {"input": "PROMPT", "deadline_ms": 500}
+        options = Options(gateway.url, Prompts((), ("hangs",)), body=body, paths=Paths(openai=""), seconds=30)
+        await check(options, verdict.add, "ours")
+    assert verdict.faults == []
+    assert "XMCP-STR-022" not in verdict.unseen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,6 +13,7 @@ import httpx2
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .event_stream import EventStreamReader, SentEvent
+from .json_objects import object_in
 
 MOST_BYTES: Final = 32 * 1024 * 1024
 """Maximum number of bytes of an answer."""
@@ -25,7 +26,11 @@ EVENTS: Final = "text/event-stream"
 
 
 class NotJudged(Exception):
-    """An answer that the suite cannot judge. The message is a sentence for the person who runs it."""
+    """An answer that the suite cannot judge. The message says what the gateway does, for the person who runs it."""
+
+
+class NobodyThere(NotJudged):
+    """Nothing accepts connections."""
 
 
 class Late(NotJudged):
@@ -44,6 +49,8 @@ class Answer:
     cut: bool = False
     """Whether the connection ended before the answer did."""
     raw: bytearray = field(default_factory=bytearray)
+    headers: str = field(default="", repr=False)
+    """All headers, one a line."""
 
     @property
     def refused(self) -> bool:
@@ -55,6 +62,11 @@ class Answer:
         """Whether the answer says that it is a stream of events."""
         return self.media_type == EVENTS
 
+    @property
+    def json(self) -> Mapping[str, Any]:
+        """The JSON object that the answer is; empty if it is none."""
+        return object_in(self.raw.decode(errors="replace"))[0]
+
     def __str__(self) -> str:
         begins = quoted(bytes(self.raw[:80]).decode(errors="backslashreplace"))
         return f"status {self.status}, `{quoted(self.media_type)}`, `{begins}`"
@@ -65,12 +77,13 @@ class Exchange:
 
     def __init__(self, response: httpx2.Response, deadline: float, seconds: float) -> None:
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        self.answer = Answer(response.status_code, media_type)
+        headers = "\n".join(f"{name}: {value}" for name, value in response.headers.items())
+        self.answer = Answer(response.status_code, media_type, headers=headers)
         self._response = response
         self._deadline = deadline
         self._seconds = seconds
 
-    async def events(self) -> AsyncIterator[SentEvent]:
+    async def events(self) -> AsyncGenerator[SentEvent, None]:
         """Yield the events of a stream as they arrive; nothing where the answer is none.
 
         Raises:
@@ -150,7 +163,7 @@ async def exchange(
     except TimeoutError:
         raise Late(f"has not begun to answer after {seconds:g} s; --timeout allows it longer") from None
     except httpx2.ConnectError:
-        raise NotJudged("cannot be reached: nothing accepts connections there") from None
+        raise NobodyThere("cannot be reached: nothing accepts connections there") from None
     except httpx2.HTTPError as error:
         raise NotJudged(f"gives no HTTP answer ({type(error).__name__}: {quoted(str(error))})") from None
     try:

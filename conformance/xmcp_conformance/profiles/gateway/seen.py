@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,8 @@ from typing import Any, TypeAlias
 
 from .event_stream import SentEvent
 from .exchange import Answer
-from .told import Place, Told, object_in, told
+from .json_objects import object_in
+from .told import Place, Told, told
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Cancelled(Streamed):
     waited: float = 0.0
     grace: float = 0.0
     """Seconds within which a run can end by itself, although it was cancelled."""
+
+    @property
+    def was_left(self) -> bool:
+        """Whether it did not end in time, and the suite waited no longer."""
+        return self.waited == math.inf
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Whole:
     @cached_property
     def value(self) -> Mapping[str, Any]:
         """The object; empty if it is none."""
-        return object_in(self.answer.raw.decode(errors="replace"))[0]
+        return self.answer.json
 
 
 @dataclass(frozen=True)
@@ -143,7 +150,7 @@ class Completed:
     @cached_property
     def value(self) -> Mapping[str, Any]:
         """The answer; empty if it is no JSON object."""
-        return object_in(self.answer.raw.decode(errors="replace"))[0]
+        return self.answer.json
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from xmcp_conformance.reader.strict_json import JsonFault, parse
-
 from .event_stream import SentEvent
+from .json_objects import object_in
 
 LAST: Final = ("run.finished", "run.error", "run.cancelled", "run.interrupted")
 """The types of the last event of a run."""
 GAP: Final = "stream.gap"
 SNAPSHOT: Final = "snapshot"
 _ID: Final = re.compile(r"(?P<run>[A-Za-z0-9_-]{1,128}):(?P<attempt>[1-9][0-9]{0,8}):(?P<seq>[1-9][0-9]{0,8})")
-_NOTHING: Final[Mapping[str, Any]] = {}
 Kind: TypeAlias = type[int] | type[str]
 
 
@@ -67,17 +65,6 @@ def told(event: SentEvent) -> Told:
     found = _ID.fullmatch(event.id)
     place = None if found is None else Place(found["run"], int(found["attempt"]), int(found["seq"]))
     return Told(event.name, event.id, data, fault, place, None if place is None else place.seq)
-
-
-def object_in(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return the JSON object that a text is, and why it is none: then the object is empty."""
-    try:
-        json = parse(text, safe_integers=False)
-    except JsonFault as error:
-        return _NOTHING, f"no JSON: {error.seen}"
-    if json.too_deep is not None:
-        return _NOTHING, "JSON that is nested too deeply"
-    return (json.value, "") if isinstance(json.value, dict) else (_NOTHING, "JSON, and no object")
 
 
 @dataclass(slots=True)

@@ -66,6 +66,8 @@ def _begin_and_end(seen: Seen) -> Observations:
     types = [event.type for event in seen.events]
     first = f"`{quoted(types[0])}`" if types else "no event"
     yield either("XMCP-STR-022", types[:1] == ["run.started"], f"{first} at the beginning", "`run.started`", where=0)
+    if isinstance(seen, Cancelled) and seen.was_left:
+        return
     ends = [at for at, type_ in enumerate(types) if type_ in LAST]
     last = f"the end of the stream after `{quoted(types[-1])}`" if types else "a stream without events"
     if len(ends) > 1 or (ends and ends[0] < len(types) - 1):
