@@ -51,7 +51,7 @@ def test_a_gateway_that_conforms_is_said_to_and_every_report_is_written(tmp_path
         done = run(url, *options, "--prompt", "hello")
     assert done.exit_code == 0, done.output
     assert f"a gateway by chats: {url}" in done.output
-    assert "CONFORMS (13 cases)" in done.output
+    assert "CONFORMS (14 cases)" in done.output
     assert "No run was cancelled: --long-prompt" in done.output
     report = json.loads(files["json"].read_text())
     jsonschema_rs.validator_for(json.loads(case_json.SCHEMA.read_text())).validate(report)

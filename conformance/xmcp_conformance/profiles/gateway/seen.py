@@ -117,12 +117,14 @@ class Chunk:
 class Chunked:
     """A chat that was answered with chunks.
 
-    `usage`: whether that was asked for. `model_counts`: what the model counted, sent and written tokens.
+    `usage`: whether that was asked for. `model_counts`: what the model counted, sent and written tokens; `wrote`: what
+    it wrote as arguments.
     """
 
     answer: Answer
     usage: bool
     model_counts: tuple[int, int] | None = None
+    wrote: Sequence[Any] | None = None
 
     @cached_property
     def chunks(self) -> list[Chunk]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, Final
@@ -27,7 +28,7 @@ from .exchange import EVENTS, Answer, Late, NotJudged, client_of
 from .options import Options
 from .scripted_model import Said, ScriptedModel
 from .seen import Answered, Chunked, Completed, Misplaced, Resumed, Seen, Streamed, Whole
-from .told import Place, told
+from .told import GAP, Place
 
 PROFILE: Final = "gateway"
 _SECRET: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
@@ -35,6 +36,8 @@ _LEAST_SECRET: Final = 8
 """Minimum number of characters of a credential that is searched for: a shorter one can occur by chance."""
 _MOST_LATE: Final = 3
 """Maximum number of answers that are waited for in vain."""
+_AT_ONCE: Final = 3
+"""Number of chats that are asked for at the same time."""
 _MOST_NAMED: Final = 8
 """Maximum number of tools that a message names."""
 
@@ -93,6 +96,8 @@ class _Visit:
         for prompt in prompts.calling:
             await self._case(f"{quoted(prompt)}, as events", self._streamed(prompt))
             await self._case(f"{quoted(prompt)}, in one piece", self._whole(prompt))
+        for prompt in prompts.calling[:1]:
+            await self._case(f"{quoted(prompt)}, {_AT_ONCE} times at once", self._at_once(prompt))
         await self._resume()
         for prompt in prompts.failing:
             await self._case(f"{quoted(prompt)}, as events", self._failing(prompt))
@@ -138,7 +143,7 @@ class _Visit:
     async def _streamed(self, prompt: str) -> list[Seen]:
         mark = self._mark()
         answer = self._chat_result(await self._gateway.whole_chat(prompt, EVENTS))
-        seen = Streamed(answer, [one.arguments for one in self._said(mark) if one.calls] or None)
+        seen = Streamed(answer, self._wrote(mark))
         calls = any(event.type == "tool.started" for event in seen.events)
         if self._first is None or (calls and not self._called):
             self._first = seen
@@ -150,10 +155,16 @@ class _Visit:
         run = answer.json.get("run_id")
         if not isinstance(run, str):
             return [Whole(answer, [])]
-        events = await self._gateway.events_of(run)
-        found = [] if events.refused else [told(event) for event in events.events]
-        self._other = next((event.place for event in found if event.place is not None), None)
-        return [Whole(answer, found)]
+        again = Streamed(await self._gateway.events_of(run))
+        if again.answer.refused:
+            return [Whole(answer, [])]
+        self._other = next((event.place for event in again.events if event.place is not None), None)
+        is_whole = [event.type for event in again.events[:1]] != [GAP]
+        return [Whole(answer, again.events), *([again] if is_whole else [])]
+
+    async def _at_once(self, prompt: str) -> list[Seen]:
+        answers = await asyncio.gather(*(self._gateway.whole_chat(prompt, EVENTS) for _ in range(_AT_ONCE)))
+        return [Streamed(self._chat_result(answer)) for answer in answers]
 
     async def _failing(self, prompt: str) -> list[Seen]:
         answer = await self._gateway.whole_chat(prompt, EVENTS)
@@ -222,7 +233,8 @@ class _Visit:
         mark = self._mark()
         asked: dict[str, Any] = {"stream_options": {"include_usage": True}} if usage else {}
         answer = await self._gateway.complete(_question(prompt), stream=True, **asked)
-        return [Chunked(self._completion(answer, may_fail=may_fail), usage, self._counts(mark, may_fail=may_fail))]
+        answer, counts = self._completion(answer, may_fail=may_fail), self._counts(mark, may_fail=may_fail)
+        return [Chunked(answer, usage, counts, self._wrote(mark))]
 
     async def _completed(self, prompt: str, *, may_fail: bool) -> list[Seen]:
         mark = self._mark()
@@ -246,6 +258,9 @@ class _Visit:
     def _said(self, mark: int) -> list[Said]:
         """Return what the model answered since then; nothing where it was not asked, or is not the suite's."""
         return self._model.answers[mark:] if self._model else []
+
+    def _wrote(self, mark: int) -> list[Any] | None:
+        return [one.arguments for one in self._said(mark) if one.calls] or None
 
     def _counts(self, mark: int, *, may_fail: bool) -> tuple[int, int] | None:
         said = self._said(mark)

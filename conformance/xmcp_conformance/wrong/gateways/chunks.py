@@ -188,3 +188,13 @@ class AddsWrong(Miniature):
 
     def openai_usage(self) -> Json:
         return {**super().openai_usage(), "total_tokens": 14}
+
+
+@breaks("XMCP-REC-046", profile="gateway")
+class ShowsBesideChunksWhatItFilledIn(Miniature):
+    """Tells arguments beside its chunks that the model did not write."""
+
+    def beside(self, chunk: Json, event: Json) -> Json:
+        if event["type"] == "tool.started":
+            event = {**event, "data": {**event["data"], "arguments": {**ARGUMENTS, "user_id": "u-17"}}}
+        return super().beside(chunk, event)

@@ -48,6 +48,8 @@ class Run:
     events: list[Draft] = field(default_factory=list)
     more: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
+    was_answered: bool = False
+    """Whether its caller got it in one piece."""
 
     @property
     def ended(self) -> bool:
@@ -65,6 +67,8 @@ class Miniature:
     """A gateway that breaks nothing."""
 
     native_type: ClassVar[str] = "text/event-stream"
+    read_again_type: ClassVar[str] = "text/event-stream"
+    pause_seconds: ClassVar[float] = 0.0
 
     def __init__(self, model: ScriptedModel | None = None) -> None:
         self.runs: dict[str, Run] = {}
@@ -273,10 +277,11 @@ class Miniature:
     async def _chat(self, request: Request) -> Response:
         run = await self._begin_run((await request.json())["input"], request)
         if "text/event-stream" in request.headers["accept"]:
-            return self._stream(run, 0)
+            return self._stream(run, 0, self.native_type)
+        run.was_answered = True
         return JSONResponse(self.whole(run))
 
-    def _stream(self, run: Run, after: int) -> Response:
+    def _stream(self, run: Run, after: int, media_type: str) -> Response:
         async def events() -> AsyncIterator[str]:
             stand_in, seq = self.stand_in(run, after)
             yield self.begin() + stand_in
@@ -285,19 +290,20 @@ class Miniature:
                 while seq < len(run.events):
                     seq += 1
                     yield self.sent(run, seq)
+                    await asyncio.sleep(self.pause_seconds)
                 if run.ended:
                     break
                 await more.wait()
             yield self.end(run)
 
-        return StreamingResponse(events(), media_type=self.native_type)
+        return StreamingResponse(events(), media_type=media_type)
 
     async def _events(self, request: Request) -> Response:
         run = self.runs[request.path_params["run"]]
         after = self.after(run, request.headers.get("last-event-id"))
         if after is None:
             return JSONResponse(self.error("That is no id of this run."), 400)
-        return self._stream(run, after)
+        return self._stream(run, after, self.read_again_type)
 
     async def _cancel(self, request: Request) -> Response:
         await self.stop(self.runs[request.path_params["run"]])

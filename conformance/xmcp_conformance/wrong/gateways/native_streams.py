@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final
 
 from xmcp_conformance.wrong.registry import breaks
 
@@ -75,6 +75,29 @@ class NamesAnotherRun(Miniature):
 
     def id_of(self, run: Run, seq: int) -> str:
         return f"{run.id}x:1:{seq}"
+
+
+@breaks("XMCP-STR-021", profile="gateway")
+class MixesRuns(Miniature):
+    """Has the id of the newest run in the events of all that are under way."""
+
+    pause_seconds = 0.01
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._newest = ""
+        self._sent: set[str] = set()
+
+    def drafts(self, prompt: str, run: Run) -> list[Draft]:
+        self._newest = run.id
+        return super().drafts(prompt, run)
+
+    def id_of(self, run: Run, seq: int) -> str:
+        return super().id_of(run, seq) if run.id in self._sent else f"{self._newest}:1:{seq}"
+
+    def end(self, run: Run) -> str:
+        self._sent.add(run.id)
+        return ""
 
 
 @breaks("XMCP-STR-022", profile="gateway")
@@ -174,3 +197,26 @@ class CallsItAFailure(Miniature):
 
     def sent(self, run: Run, seq: int) -> str:
         return super().sent(run, seq).replace("event: run.cancelled", "event: run.error")
+
+
+@breaks("XMCP-STR-020", profile="gateway")
+class ReadsAgainAsText(Miniature):
+    """Says that the events of a run that is read again are text."""
+
+    read_again_type = "text/plain"
+
+
+@breaks("XMCP-STR-022", profile="gateway")
+class ReadsAgainFromTheSecond(Miniature):
+    """Leaves the first event out where a run is read again from its beginning."""
+
+    def stand_in(self, run: Run, after: int) -> tuple[str, int]:
+        return "", max(after, run.was_answered)
+
+
+@breaks("XMCP-STR-022", profile="gateway")
+class CutsWhatIsCancelled(Miniature):
+    """Ends the stream of a run that was cancelled without a word."""
+
+    def sent(self, run: Run, seq: int) -> str:
+        return "" if run.events[seq - 1][0] == "run.cancelled" else super().sent(run, seq)

@@ -46,6 +46,9 @@ def _count_their_places(seen: Seen) -> Observations:
         if place is None or (run and place.run != run):
             yield broken("XMCP-STR-021", _id(event), f"{run or 'the id of the run'}, attempt and `seq`", where=at)
             return
+        if before is None and event.type != "run.started":
+            before = place  # XMCP-STR-022 says that the first event is missing
+            continue
         expected = (1, 1) if before is None else (before.attempt, before.seq + 1)
         begun_again = before is not None and (place.attempt, place.seq) == (before.attempt + 1, 1)
         ok = (place.attempt, place.seq) == expected or begun_again

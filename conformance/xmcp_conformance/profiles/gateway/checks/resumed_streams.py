@@ -19,6 +19,8 @@ def _has_what_follows(seen: Seen) -> Observations:
     if seen.answer.refused:
         yield broken("XMCP-STR-023", f"{seen.answer}, for the events after {after}", "the events that follow")
         return
+    if not seen.answer.streams and seen.answer.status != 204:
+        return  # XMCP-STR-020 says that
     if events and events[0].type == GAP:
         yield from _stand_in(seen)
         return

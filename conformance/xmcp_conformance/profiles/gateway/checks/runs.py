@@ -107,9 +107,9 @@ def _answer_is_what_was_told(seen: Seen) -> Observations:
 
 @check("XMCP-REC-046", profile="gateway")
 def _arguments_are_the_models(seen: Seen) -> Observations:
-    if not isinstance(seen, Streamed) or seen.wrote is None:
+    if not isinstance(seen, Streamed | Chunked) or seen.wrote is None:
         return
-    for at, event in enumerate(seen.events):
+    for at, event in enumerate(_runs(seen) or ()):
         if event.type != "tool.started":
             continue
         arguments = event.data.get("arguments")
