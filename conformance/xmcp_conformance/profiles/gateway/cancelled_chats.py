@@ -50,16 +50,17 @@ async def cancelled(gateway: Gateway, prompt: str, options: Options) -> list[See
 async def _read(gateway: Gateway, under_way: Exchange, reader: _SecondReader, options: Options) -> float | None:
     """Read the chat to its end, and cancel it meanwhile; return the seconds from then, `None` if it ended before."""
     loop, cancelled_at = asyncio.get_running_loop(), None
-    count = 0
+    count, run = 0, ""
     try:
         async with asyncio.timeout(None) as patience, aclosing(under_way.events()) as events:
             async for sent in events:
                 event, count = told(sent), count + 1
-                if event.place is None or event.is_last:
+                run = run or event.member("run_id", str) or (event.place.run if event.place is not None else "")
+                if not run or event.is_last:
                     continue
-                reader.begin(event)
+                reader.begin(run, event)
                 if count >= _CANCELLED_AFTER and cancelled_at is None:
-                    answer = await gateway.cancel(event.place.run)
+                    answer = await gateway.cancel(run)
                     if answer.refused:
                         path = options.paths.cancel
                         raise NothingThere(f"no run could be cancelled at {path}; --cancel-path names the path")
@@ -77,10 +78,10 @@ class _SecondReader:
         self._gateway = gateway
         self.task: asyncio.Task[Answer] | None = None
 
-    def begin(self, first: Told) -> None:
-        """Begin to read after an event, unless it does so already."""
+    def begin(self, run: str, first: Told) -> None:
+        """Begin to read a run after an event, unless it does so already."""
         if self.task is None and first.place is not None:
-            self.task = asyncio.create_task(self._gateway.events_of(first.place.run, str(first.place)))
+            self.task = asyncio.create_task(self._gateway.events_of(run, str(first.place)))
 
     async def answer(self) -> Answer | None:
         """Return what it read."""
