@@ -25,6 +25,9 @@
 //    errorMeta, err := UnmarshalErrorMeta(bytes)
 //    bytes, err = errorMeta.Marshal()
 //
+//    runEvent, err := UnmarshalRunEvent(bytes)
+//    bytes, err = runEvent.Marshal()
+//
 //    serverPopulated, err := UnmarshalServerPopulated(bytes)
 //    bytes, err = serverPopulated.Marshal()
 //
@@ -111,6 +114,16 @@ func UnmarshalErrorMeta(data []byte) (ErrorMeta, error) {
 }
 
 func (r *ErrorMeta) Marshal() ([]byte, error) {
+	return json.Marshal(r)
+}
+
+func UnmarshalRunEvent(data []byte) (RunEvent, error) {
+	var r RunEvent
+	err := json.Unmarshal(data, &r)
+	return r, err
+}
+
+func (r *RunEvent) Marshal() ([]byte, error) {
 	return json.Marshal(r)
 }
 
@@ -448,6 +461,18 @@ type Declaration struct {
 	MaxBytes                                                                         *int64   `json:"maxBytes,omitempty"`
 	// Versions of the specification that the client reads.
 	Versions                                                                         []string `json:"versions"`
+}
+
+// One event of a run of a gateway (spec section 10.6). Unknown members are ignored, and so
+// are events of an unknown type.
+type RunEvent struct {
+	// What the event says; its members depend on the type.
+	Data                                                                                      map[string]interface{} `json:"data"`
+	// Place of the event among those of its attempt.
+	Seq                                                                                       *int64                 `json:"seq,omitempty"`
+	// `run.started`, `step.started`, `text.delta`, `tool.started` and so on; section 10.6 has
+	// all of them.
+	Type                                                                                      string                 `json:"type"`
 }
 
 // The JSON object in `<server_populated>` of a tool response (spec section 2.7): which

@@ -601,6 +601,23 @@ pub struct Declaration {
     pub versions: Vec<String>,
 }
 
+/// One event of a run of a gateway (spec section 10.6). Unknown members are ignored, and so
+/// are events of an unknown type.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// What the event says; its members depend on the type.
+    pub data: HashMap<String, Option<serde_json::Value>>,
+
+    /// Place of the event among those of its attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<i64>,
+
+    /// `run.started`, `step.started`, `text.delta`, `tool.started` and so on; section 10.6 has
+    /// all of them.
+    #[serde(rename = "type")]
+    pub run_event_type: String,
+}
+
 /// The JSON object in `<server_populated>` of a tool response (spec section 2.7): which
 /// parameters the server filled in for this call. Unknown members are ignored.
 #[derive(Debug, Clone, Serialize, Deserialize)]

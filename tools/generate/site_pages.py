@@ -23,7 +23,7 @@ from tools import ROOT
 from tools.generate import export_vectors
 from xmcp_conformance.core.requirements import Requirement, registry
 from xmcp_conformance.hosts.rules import Host, hosts
-from xmcp_conformance.wrong.registry import server_mutants
+from xmcp_conformance.wrong.registry import server_mutants, wrong_implementations
 
 _SENTENCE = re.compile(r"^- (?P<quote>.+) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
 _LINK = re.compile(r"^```.*?^```|`[^`\n]*`|\]\((?P<path>[^)\s#]+)(?P<fragment>#[^)\s]*|)\)", re.MULTILINE | re.DOTALL)
@@ -192,7 +192,7 @@ def _home() -> dict[str, str]:
 def requirements() -> str:
     """Return the page of requirements: each sentence, whom it binds, and which check verifies it."""
     known, home = registry(), _home()
-    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document", "client")}
+    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document", "client", "gateway")}
     excluded = sum(1 for requirement in known.requirements.values() if requirement.excluded)
     pending = sum(1 for requirement in known.requirements.values() if requirement.status == "pending")
     lines = [
@@ -200,7 +200,8 @@ def requirements() -> str:
         "",
         f"Version {known.version}: {len(known.requirements)} sentences. {counts['server']} are verified by checks of "
         f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {counts['document']} "
-        f"by `xmcp check document` alone; {counts['client']} by checks of what a client did; {excluded} are not "
+        f"by `xmcp check document` alone; {counts['client']} by checks of what a client did; {counts['gateway']} by "
+        f"`xmcp check gateway`, each with wrong gateways; {excluded} are not "
         f"verified yet, with the reason; {pending} are pending, which nothing implements yet. What is not verified "
         "is never counted as tested.",
     ]
@@ -227,6 +228,9 @@ def _entry(requirement: Requirement, file: str) -> list[str]:
         verified.append("`xmcp check document`")
     if "client" in requirement.verified_by:
         verified.append("a check of what a client did, and a mutant of ours that breaks the sentence")
+    if "gateway" in requirement.verified_by:
+        names = ", ".join(f"`{one.__name__}`" for one in wrong_implementations("gateway")[requirement.id])
+        verified.append(f"a check of a gateway's answers, against the wrong gateways {names}")
     if requirement.excluded:
         verified.append(f"*nothing yet*: {requirement.excluded}")
     if requirement.status == "pending":

@@ -34,8 +34,9 @@ CHECKS = (
     "xmcp_conformance.profiles.document.checks",
     "xmcp_conformance.profiles.codec.vector_checks",
     "xmcp_conformance.profiles.client.judge",
+    "xmcp_conformance.profiles.gateway.checks",
 )
-"""The modules whose import registers the checks of the four profiles."""
+"""The modules whose import registers the checks of the profiles."""
 MUTANTS_OF_CLIENT = (ROOT / "reference" / "tests" / "client", "mutants", "all_mutants")
 """Where the registry of the mutants of the reference client is: a folder, a module in it, and a function in that."""
 
@@ -84,6 +85,8 @@ class Evidence:
     documents: set[str] = field(default_factory=set)
     client_checks: set[str] = field(default_factory=set)
     client_mutants: set[str] = field(default_factory=set)
+    gateway_checks: set[str] = field(default_factory=set)
+    gateway_mutants: set[str] = field(default_factory=set)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, str, bool]]:
@@ -190,6 +193,8 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         ("check of codecs", evidence.codec_checks),
         ("check of clients", evidence.client_checks),
         ("mutant of the client", evidence.client_mutants),
+        ("check of gateways", evidence.gateway_checks),
+        ("wrong gateway", evidence.gateway_mutants),
     ):
         for id_ in sorted(ids - known):
             yield f"{id_}: a {name} names it and the registry does not know it"
@@ -200,7 +205,7 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         if entry.get("status", "pending") != "pending":
             yield f"{id_}: has the status `{entry['status']}`; the only one is `pending`"
         for mean in means:
-            if mean not in ("server", "fixture", "vectors", "document", "client"):
+            if mean not in ("server", "fixture", "vectors", "document", "client", "gateway"):
                 yield f"{id_}: is verified by `{mean}`, which is nothing the suite has"
         for mean, name, ids in (
             ("server", "check", evidence.checks),
@@ -209,6 +214,8 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
             ("fixture", "mutant with the tool of the suite", evidence.fixture_mutants),
             ("vectors", "vector", evidence.vectors),
             ("vectors", "check of codecs", evidence.codec_checks),
+            ("gateway", "check of gateways", evidence.gateway_checks),
+            ("gateway", "wrong gateway", evidence.gateway_mutants),
         ):
             if mean in means and id_ not in ids:
                 yield f"{id_}: claims `{mean}`, and no {name} names it"
@@ -245,6 +252,8 @@ def evidence() -> Evidence:
         codec_checks=set(checks_by_requirement("codec")),
         client_checks=set(checks_by_requirement("client")),
         client_mutants=mutants_of_client(),
+        gateway_checks=set(checks_by_requirement("gateway")),
+        gateway_mutants=set(wrong_implementations("gateway")),
     )
 
 
@@ -305,6 +314,7 @@ def main() -> None:
         f"{means.count('fixture')} with the tool of the suite, "
         f"{means.count('vectors')} by vectors, {means.count('document')} by checks of documents, "
         f"{means.count('client')} by checks of clients and mutants of ours, "
+        f"{means.count('gateway')} by checks of gateways and wrong ones, "
         f"{excluded} excluded with a reason, {pending} pending"
     )
 

@@ -33,6 +33,10 @@ EQUIVALENT = {
     r"display_envelope#/\$defs/JsonPayload/type .*": "only the registry points there; it says what `payload` says",
     r"conformance_emit#/\$defs/EmittedResponse/type .*": "no object: both `required` hold, and `oneOf` does not",
     r"chat_event#/allOf/\d+/then/properties/text/type .*": "`text` is text in all events; TypeScript needs it",
+    r"run_event#/allOf/\d+/if/properties/type/enum (null|[A-Z.]+) accepted": "`type` is lower-case text",
+    r"run_event#/\$defs/Run((Tool)?(Started|Finished)|ToolProgress|Step|Text|Display|Notice|Snapshot)/type .*": (
+        "`data` is an object"
+    ),
     r"error_meta#/propertyNames/anyOf/0/enum null accepted": "a name is text",
     r"error_meta#/\$defs/FieldError/properties/pointer/pattern is \^\(/\(\[\^~\]\|~\[01\]\)\*\)\*\$": (
         "a `/` begins the next part of the pointer anyway"

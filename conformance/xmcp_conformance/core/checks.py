@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 
 from .observation import Observation
 
-Profile: TypeAlias = Literal["server", "fixture", "document", "codec", "client"]
+Profile: TypeAlias = Literal["server", "fixture", "document", "codec", "client", "gateway"]
 P = ParamSpec("P")
 Observations: TypeAlias = Iterator[Observation]
 OF_DOCUMENTS: tuple[Profile, ...] = ("server", "document")
@@ -86,6 +86,6 @@ def checks_by_requirement(profile: Profile) -> dict[str, list[Check]]:
 
 
 def run_all(profile: Profile, subject: Any) -> Observations:
-    """Run every check of a profile with `subject` as the only argument, which fits the profile `client`."""
+    """Run every check of a profile with `subject` as the only argument: of `client` or `gateway`."""
     for entry in registered(profile):
         yield from entry.run(subject)

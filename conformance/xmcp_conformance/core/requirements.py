@@ -14,8 +14,9 @@ class Requirement:
     """One normative sentence.
 
     `from_level` is the level of conformance from which it holds (section 1.6), `None` where there are no levels.
-    `verified_by` names the means that can find it broken: `server`, `fixture`, `vectors`, `document`, `client`. Where
-    it is empty, `excluded` says why, or `status` is `pending`: it is specified, and nothing implements it yet.
+    `verified_by` names the means that can find it broken: `server`, `fixture`, `vectors`, `document`, `client` or
+    `gateway`. Where it is empty, `excluded` says why, or `status` is `pending`: it is specified, and nothing
+    implements it yet.
     `later`: its first check came after the release of this version, and so a fault is a warning until the next one.
     """
 

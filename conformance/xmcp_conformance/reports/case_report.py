@@ -1,4 +1,4 @@
-"""Fold the events of a profile that judges case by case: a client by traces or scenarios, a codec by vectors."""
+"""Fold the events of a profile that judges case by case: a client, a codec, a gateway."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Cases:
 
 TRACES: Final = Cases("client", "client", "a client by its traces", "trace")
 SCENARIOS: Final = Cases("client", "client", "a client by scenarios", "scenario")
+CHATS: Final = Cases("gateway", "gateway", "a gateway by chats", "case")
 _OF_FORMATTERS_AND_RENDERERS: Final = frozenset(("XMCP-RSP-090", "XMCP-DSP-030", "XMCP-DSP-031"))
 VECTORS: Final = Cases("codec", "vectors", "a codec by vectors", "vector", _OF_FORMATTERS_AND_RENDERERS)
 

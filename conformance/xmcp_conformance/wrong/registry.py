@@ -34,12 +34,13 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.tool_names",
         "clients.usage",
     ),
+    "gateway": ("gateways.chunks", "gateways.native_streams", "gateways.runs"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A wrong implementation: a class of server or codec, or a function that returns the trace of a client."""
+    """A wrong implementation: a class of server, codec or gateway, or a function that returns the trace of a client."""
 
     requirements: tuple[str, ...]
     profile: Profile

@@ -20,6 +20,7 @@
 //     Declaration data = Converter.DeclarationFromJsonString(jsonString);
 //     DisplayEnvelope data = Converter.DisplayEnvelopeFromJsonString(jsonString);
 //     ErrorMeta data = Converter.ErrorMetaFromJsonString(jsonString);
+//     RunEvent data = Converter.RunEventFromJsonString(jsonString);
 //     ServerPopulated data = Converter.ServerPopulatedFromJsonString(jsonString);
 //     Snapshot data = Converter.SnapshotFromJsonString(jsonString);
 //     ToolMetadata data = Converter.ToolMetadataFromJsonString(jsonString);
@@ -127,6 +128,14 @@ public class Converter {
 
     public static String ErrorMetaToJsonString(ErrorMeta obj) throws IOException {
         return getErrorMetaObjectWriter().writeValueAsString(obj);
+    }
+
+    public static RunEvent RunEventFromJsonString(String json) throws IOException {
+        return getRunEventObjectReader().readValue(json);
+    }
+
+    public static String RunEventToJsonString(RunEvent obj) throws IOException {
+        return getRunEventObjectWriter().writeValueAsString(obj);
     }
 
     public static ServerPopulated ServerPopulatedFromJsonString(String json) throws IOException {
@@ -376,6 +385,37 @@ public class Converter {
     private static ObjectWriter getErrorMetaObjectWriter() {
         if (ErrorMetaWriter == null) instantiateErrorMetaMapper();
         return ErrorMetaWriter;
+    }
+
+    private static ObjectReader RunEventReader;
+    private static ObjectWriter RunEventWriter;
+
+    private static void instantiateRunEventMapper() {
+        ObjectMapper mapper = new ObjectMapper();
+        mapper.findAndRegisterModules();
+        mapper.configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false);
+        mapper.configure(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS, false);
+        SimpleModule module = new SimpleModule();
+        module.addDeserializer(OffsetDateTime.class, new JsonDeserializer<OffsetDateTime>() {
+            @Override
+            public OffsetDateTime deserialize(JsonParser jsonParser, DeserializationContext deserializationContext) throws IOException, JsonProcessingException {
+                String value = jsonParser.getText();
+                return Converter.parseDateTimeString(value);
+            }
+        });
+        mapper.registerModule(module);
+        RunEventReader = mapper.readerFor(RunEvent.class);
+        RunEventWriter = mapper.writerFor(RunEvent.class);
+    }
+
+    private static ObjectReader getRunEventObjectReader() {
+        if (RunEventReader == null) instantiateRunEventMapper();
+        return RunEventReader;
+    }
+
+    private static ObjectWriter getRunEventObjectWriter() {
+        if (RunEventWriter == null) instantiateRunEventMapper();
+        return RunEventWriter;
     }
 
     private static ObjectReader ServerPopulatedReader;

@@ -15,6 +15,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "document": LazyCommand(
         "xmcp.cli.check_document", "Check documents in files: tool responses in XML, and the formats in JSON."
     ),
+    "gateway": LazyCommand("xmcp.cli.check_gateway", "Judge a gateway, which runs chats for front ends over HTTP."),
     "server": LazyCommand("xmcp.cli.check_server", "Check a server by its tools, without fixtures."),
     "trace": LazyCommand("xmcp.cli.check_trace", "Judge a client, in any language, by traces of what it did."),
 }
@@ -31,7 +32,7 @@ class _Checks(LazyGroup):
 @click.group(cls=_Checks, lazy=COMMANDS, invoke_without_command=True)
 @click.pass_context
 def check(context: click.Context) -> None:
-    """Check whether a server, a codec, a client or documents conform to the specification.
+    """Check whether a server, a codec, a client, a gateway or documents conform to the specification.
 
     Without a command it checks the sample server of this package, over stdio and over HTTP.
 

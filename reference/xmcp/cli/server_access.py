@@ -49,7 +49,7 @@ class Access:
         until = time.monotonic() + self.wait
         for peer in peers:
             if isinstance(peer, HttpPeer) and self.wait:
-                _wait_for_port(peer.url, until)
+                wait_for_port(peer.url, until)
         return [self._with(peer) for peer in peers]
 
     def _with(self, peer: Peer) -> Peer:
@@ -60,7 +60,7 @@ class Access:
         return peer
 
 
-def _wait_for_port(url: str, until: float) -> None:
+def wait_for_port(url: str, until: float) -> None:
     """Return when connections are accepted at the address, or `until` is over: then the check says what is wrong."""
     try:
         parts = urlsplit(url)
@@ -169,6 +169,23 @@ def environment_options(what: str) -> Callable[[_Command], _Command]:
     return decorated
 
 
+header_option = click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME:VALUE",
+    callback=_headers,
+    help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
+)
+wait_option = click.option(
+    "--wait",
+    type=Number(0, 600),
+    default=0.0,
+    metavar="SECONDS",
+    help="Wait so long for the port of a server over HTTP that was just started.",
+)
+
+
 def access_options(command: _Command) -> _Command:
     """Add the options of `Access` to a command, which gets it as the parameter `access`."""
 
@@ -184,24 +201,7 @@ def access_options(command: _Command) -> _Command:
     ) -> Any:
         return command(*arguments, access=Access(headers, CommandEnvironment(env, cwd, log), wait), **others)
 
-    options = (
-        click.option(
-            "--header",
-            "headers",
-            multiple=True,
-            metavar="NAME:VALUE",
-            callback=_headers,
-            help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
-        ),
-        click.option(
-            "--wait",
-            type=Number(0, 600),
-            default=0.0,
-            metavar="SECONDS",
-            help="Wait so long for the port of a server over HTTP that was just started.",
-        ),
-        *_of_commands("a command"),
-    )
+    options = (header_option, wait_option, *_of_commands("a command"))
     wrapped: Any = with_access
     for option in reversed(options):
         wrapped = option(wrapped)

@@ -27,6 +27,7 @@ from xmcp.chat.events import (
 from xmcp.chat.json_values import as_json, object_as_json
 from xmcp.gateway.runs.events import EventType
 from xmcp.gateway.runs.rounds import open_call_id
+from xmcp.gateway.runs.state import BETWEEN_STEPS
 from xmcp.wire import ErrorInfo
 
 Draft: TypeAlias = tuple[EventType, dict[str, Any]]
@@ -50,7 +51,8 @@ class Translation:
         self.open_ids: dict[str, str] = {}
         """The ids of the calls that the client gets, by those that the model gave them."""
         self._step = 0
-        self._wrote = False
+        self._written: set[EventType] = set()
+        """What the model wrote in this step: text, reasoning."""
         self._asked: dict[str, dict[str, Any]] = {}
         """Calls that the model asked for and that have not begun, by their id."""
         self.failure: dict[str, Any] | None = None
@@ -60,12 +62,13 @@ class Translation:
         """Yield the events that one event of the chat means; a chat's last one, if it failed, only sets `failure`."""
         if chunk.turn > self._step and not isinstance(chunk, Done | ChatFailed):
             yield from self._end_step()
-            self._step, self._wrote = chunk.turn, False
+            self._step = chunk.turn
+            self._written.clear()
             yield "step.started", {"step": chunk.turn}
         match chunk:
             case LLMDelta() | LLMReasoning():
-                self._wrote = True
                 kind: EventType = "text.delta" if isinstance(chunk, LLMDelta) else "reasoning.delta"
+                self._written.add(kind)
                 yield kind, {"step": chunk.turn, "text": chunk.to_json()["text"]}
             case LLMRetry():
                 yield from self._model_asked_again(chunk)
@@ -120,16 +123,18 @@ class Translation:
             {"kind": "model_retry", "step": chunk.turn, "attempt": told["attempt"], "wait_ms": told["wait_ms"]}
             | {"error": error},
         )
-        if self._wrote:
-            self._wrote = False
+        if self._written:
+            self._written.clear()
             yield "stream.reset", {"step": chunk.turn}
 
     def _done(self, chunk: Done) -> Iterator[Draft]:
         result = chunk.result
         answer = as_json(result["answer"])
-        if answer and not self._wrote:
-            # An answer that was not streamed, such as a question of the client's own tool.
-            yield "text.delta", {"step": max(self._step, 1), "text": answer}
+        told = "text.delta" in self._written
+        if answer and (not told or result["stop_reason"] == "clarify"):
+            # An answer that was not streamed: XMCP-REC-043. The question of `clarify` can come after other text.
+            apart = BETWEEN_STEPS if told else ""
+            yield "text.delta", {"step": max(self._step, 1), "text": apart + answer}
         yield from self._end_step()
         usage = object_as_json(result["usage"])
         calls = result.open_calls[: 1 if self._one_call else None]

@@ -36,6 +36,7 @@ var types = map[string]func([]byte) ([]byte, error){
 	"Declaration":     reads(xmcp.UnmarshalDeclaration),
 	"DisplayEnvelope": reads(xmcp.UnmarshalDisplayEnvelope),
 	"ErrorMeta":       reads(xmcp.UnmarshalErrorMeta),
+	"RunEvent":        reads(xmcp.UnmarshalRunEvent),
 	"ServerPopulated": reads(xmcp.UnmarshalServerPopulated),
 	"Snapshot":        reads(xmcp.UnmarshalSnapshot),
 	"ToolMetadata":    reads(xmcp.UnmarshalToolMetadata),

@@ -19,11 +19,24 @@ _END_SECONDS: Final = 10.0
 
 
 class Host:
-    """A port of the loopback that belongs to this process until `close`. Until `serve` it refuses connections."""
+    """A port of the loopback that belongs to this process until `close`. Until `serve` it refuses connections.
 
-    def __init__(self) -> None:
+    Args:
+        port: the port; 0 for a free one.
+
+    Raises:
+        OSError: the port is taken.
+    """
+
+    def __init__(self, port: int = 0) -> None:
         self._reservation = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._reservation.bind(("127.0.0.1", 0))
+        if port:  # one that was in use a moment ago, by the run before
+            self._reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._reservation.bind(("127.0.0.1", port))
+        except OSError:
+            self._reservation.close()
+            raise
         self._port: int = self._reservation.getsockname()[1]
         self._server: _Server | None = None
         self._serving: asyncio.Task[None] | None = None

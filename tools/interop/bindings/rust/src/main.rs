@@ -23,6 +23,7 @@ fn read_and_write(name: &str, text: &str) -> serde_json::Result<String> {
         "Declaration" => round_trip::<xmcp::Declaration>(text),
         "DisplayEnvelope" => round_trip::<xmcp::DisplayEnvelope>(text),
         "ErrorMeta" => round_trip::<xmcp::ErrorMeta>(text),
+        "RunEvent" => round_trip::<xmcp::RunEvent>(text),
         "ServerPopulated" => round_trip::<xmcp::ServerPopulated>(text),
         "Snapshot" => round_trip::<xmcp::Snapshot>(text),
         "ToolMetadata" => round_trip::<xmcp::ToolMetadata>(text),

@@ -1,0 +1,1 @@
+"""Gateways that break one sentence each, and the miniature that breaks none."""
