@@ -66,7 +66,8 @@ async def test_each_call_has_the_credential_of_its_tenant_and_of_no_other() -> N
 def test_the_credentials_of_tenants_are_secrets_and_are_shown_nowhere(tmp_path: Any) -> None:
     config = {"servers": servers("http://127.0.0.1:1/mcp"), "audit": {"database": str(tmp_path / "a.db")}}
     gateway = gateway_of(config_of(config, "g.toml"), ENVIRONMENT, provider="demo")
-    assert {*ENVIRONMENT.values()} <= {*gateway.observer._secrets}  # type: ignore[attr-defined]
+    assert gateway.audit is not None
+    assert {*ENVIRONMENT.values()} <= {*gateway.audit._secrets}
     shown = repr(configured_servers(servers("http://127.0.0.1:1/mcp"), ENVIRONMENT))
     assert not any(token in shown for token in ENVIRONMENT.values())
 
