@@ -70,7 +70,7 @@ async def test_a_page_of_a_replay_has_so_many_bytes_at_most(tmp_path: Path, monk
     async with recorded(ScriptedModel(then="ok"), tmp_path / "a.db") as up, up.http() as http:
         for _ in range(5):
             await ask(up, "x" * 20_000)
-        await up.gateway.observer.flush()
+        await up.gateway.observers[0].flush()
         name = (await http.get("/conversations")).json()["conversations"][0]["id"]
         replayed = await pages(http, f"/conversations/{name}/replay", "model_calls", 50)
     assert [len(page) for page in replayed] == [2, 2, 1]
@@ -81,7 +81,7 @@ async def test_a_tenant_sees_and_deletes_only_its_own(database: str) -> None:
         a, b = ({"authorization": f"Bearer {tenant}"} for tenant in ("a", "b"))
         await ask(up, "secret of a", **a)
         await ask(up, "of b", "t", **b)
-        await up.gateway.observer.flush()
+        await up.gateway.observers[0].flush()
         (mine,) = (await http.get("/conversations", headers=a)).json()["conversations"]
         (others,) = (await http.get("/conversations", headers=b)).json()["conversations"]
         path = f"/conversations/{mine['id']}"
@@ -109,7 +109,7 @@ async def test_a_conversation_of_which_a_run_goes_on_is_not_deleted(database: st
         body = {"model": "assistant", "messages": [{"role": "user", "content": "hold"}]}
         running = asyncio.create_task(http.post("/v1/chat/completions", json=body))
         await until(lambda: up.shop.calls)
-        await up.gateway.observer.flush()
+        await up.gateway.observers[0].flush()
         (found,) = (await http.get("/conversations")).json()["conversations"]
         busy = await http.delete(f"/conversations/{found['id']}")
         up.gateway.runs.running[0].cancel("caller")
@@ -134,7 +134,7 @@ async def test_a_page_that_there_cannot_be_is_refused(query: str, tmp_path: Path
 async def test_a_cursor_with_a_name_of_any_kind_is_only_a_place(name: str, database: str) -> None:
     async with recorded(ScriptedModel(then="ok"), database) as up, up.http() as http:
         await ask(up, "hi")
-        await up.gateway.observer.flush()
+        await up.gateway.observers[0].flush()
         (found,) = (await http.get("/conversations")).json()["conversations"]
         for path, place in (
             ("", [2**61, name]),
