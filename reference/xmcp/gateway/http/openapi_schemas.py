@@ -61,7 +61,7 @@ _NAME_OF_TOOL: Final[Schema] = {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1
 _TOOL: Final = {"description": optional("string"), "parameters": optional("object", description="A JSON Schema.")}
 _OWN_TOOLS: Final = optional(
     "array",
-    items=open_({"function": open_({"name": _NAME_OF_TOOL}, strict={}, **_TOOL)}, type=STRING),
+    items=open_({"function": open_({"name": _NAME_OF_TOOL}, strict={}, **_TOOL)}, type={}),
     maxItems=MAX_TOOLS,
     description="Your own tools, in OpenAI's format: the chat ends with the calls, and you make them.",
 )
