@@ -7,6 +7,9 @@ from typing import Any, Final, TypeAlias, get_args
 
 from xmcp.chat.messages import ROLES
 from xmcp.chat.sampler_config import ReasoningEffort
+from xmcp.chat.tool_schemas import MAX_NAME
+from xmcp.client.tools.external import MAX_TOOLS
+from xmcp.gateway.decoders.fields import MAX_REASON
 from xmcp.gateway.http.chats import MAX_SESSION_ID
 
 Schema: TypeAlias = dict[str, Any]
@@ -49,9 +52,21 @@ _PARTS: Final = list_of(OBJECT)
 _MESSAGE: Final = open_(
     {"role": {"enum": sorted(ROLES)}},
     content={"oneOf": [STRING, _PARTS, {"type": "null"}]},
+    tool_calls={"description": "Of the assistant: calls of your own tools; each needs its result after it."},
+    tool_call_id={"description": "Of a result: the call that it is of."},
 )
-_MESSAGES: Final = list_of(_MESSAGE, minItems=1, description="In OpenAI's format; the last one is the user's.")
+_LAST: Final = "In OpenAI's format; the last one is the user's, or the result of a tool of yours."
+_MESSAGES: Final = list_of(_MESSAGE, minItems=1, description=_LAST)
+_NAME_OF_TOOL: Final[Schema] = {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1,{MAX_NAME}}}$"}
+_TOOL: Final = {"description": optional("string"), "parameters": optional("object", description="A JSON Schema.")}
+_OWN_TOOLS: Final = optional(
+    "array",
+    items=open_({"function": open_({"name": _NAME_OF_TOOL}, strict={}, **_TOOL)}, type={}),
+    maxItems=MAX_TOOLS,
+    description="Your own tools, in OpenAI's format: the chat ends with the calls, and you make them.",
+)
 _SESSION: Final = optional("string", maxLength=MAX_SESSION_ID, description="Your id of the conversation.")
+_GOES_ON: Final = "Your id of the conversation; without `messages`, the chat goes on from what was said in it."
 _SAMPLER: Final = {
     "temperature": optional("number", minimum=0, maximum=2),
     "top_p": optional("number", minimum=0, maximum=1),
@@ -69,8 +84,9 @@ CHAT: Final = {
         model=optional("string", description="One of GET /v1/models; left out: the first."),
         system=optional("string", description="Instructions, before the messages."),
         tools={"type": ["array", "null"], "items": STRING, "description": "Those that may be called; left out: all."},
+        client_tools=_OWN_TOOLS,
         max_turns=optional("integer", minimum=1),
-        session_id=_SESSION,
+        session_id=optional("string", minLength=1, maxLength=MAX_SESSION_ID, description=_GOES_ON),
         deadline_ms=optional("integer", minimum=1),
         history=optional("boolean", description="Whether the answer has all messages."),
         **_SAMPLER,
@@ -87,7 +103,9 @@ COMPLETION_REQUEST: Final = {
         n=optional("integer", enum=[1]),
         metadata=optional("object"),
         response_format=optional("object"),
-        tool_choice={"description": '"none": no tools are called.'},
+        tools=_OWN_TOOLS,
+        tool_choice={"description": "none, auto, required, or one of `tools`: which of them are called."},
+        parallel_tool_calls=optional("boolean", description="false: at most one call of `tools` is left to you."),
         **_SAMPLER,
     ),
     "example": {"model": "assistant", "messages": [{"role": "user", "content": "How much was sold?"}]},
@@ -98,6 +116,13 @@ AI_SDK: Final = {
         {"messages": list_of(open_({"role": STRING, "parts": list_of(OBJECT)}), minItems=1)},
         id=_SESSION,
         model=optional("string"),
+        tools=optional(
+            "object",
+            propertyNames=_NAME_OF_TOOL,
+            additionalProperties=open_({}, inputSchema={"description": "In place of `parameters`."}, **_TOOL),
+            maxProperties=MAX_TOOLS,
+            description="The page's own tools, by their names.",
+        ),
     ),
     "example": {"messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]},
 }
@@ -105,7 +130,7 @@ AI_SDK: Final = {
 AG_UI: Final = {
     **open_(
         {"threadId": {**STRING, "maxLength": MAX_SESSION_ID}, "runId": STRING, "messages": list_of(OBJECT, minItems=1)},
-        tools=optional("array", maxItems=0),
+        tools=optional("array", items=open_({"name": _NAME_OF_TOOL}, **_TOOL), maxItems=MAX_TOOLS),
         forwardedProps={},
     ),
     "example": {
@@ -119,6 +144,11 @@ AG_UI: Final = {
     },
 }
 
+INPUT: Final = {
+    **open_({"call_id": STRING, "approve": BOOLEAN}, reason=optional("string", maxLength=MAX_REASON)),
+    "example": {"call_id": "call_1", "approve": True},
+}
+
 _TOOL_USED: Final = open_(
     {"call_id": STRING, "tool": STRING, "status": {"enum": ["running", "ok", "error"]}},
     server=STRING,
@@ -126,8 +156,16 @@ _TOOL_USED: Final = open_(
     cached=BOOLEAN,
     code=STRING,
 )
-_COUNT: Final = optional("integer", minimum=0)
-_USAGE: Final = open_({"input_tokens": _COUNT, "output_tokens": _COUNT}, cost_usd=optional("number"))
+_TOOL_CALLS: Final = list_of(
+    closed({"call_id": STRING, "tool": STRING, "arguments": {}, "text": STRING}),
+    description="The calls that are left to you, if `stop_reason` is tool_calls.",
+)
+_APPROVALS: Final = list_of(
+    closed({"call_id": STRING, "tool": STRING, "arguments": {}, "reason": STRING}, server=STRING),
+    description="The calls for which a person is asked at the moment.",
+)
+COUNT: Final = optional("integer", minimum=0)
+_USAGE: Final = open_({"input_tokens": COUNT, "output_tokens": COUNT}, cost_usd=optional("number"))
 _USAGE_OR_NONE: Final = {"oneOf": [_USAGE, {"type": "null"}]}
 
 ANSWER: Final = closed(
@@ -140,6 +178,7 @@ ANSWER: Final = closed(
         "tools_used": list_of(_TOOL_USED),
         "usage": _USAGE_OR_NONE,
         "stop_reason": optional("string"),
+        "tool_calls": _TOOL_CALLS,
         "latency_ms": NUMBER,
     },
     history=list_of(_MESSAGE),
@@ -155,8 +194,10 @@ RUN: Final = closed(
         "segments": list_of({"oneOf": [closed({"text": STRING}), closed({"display": OBJECT})]}),
         "answer": optional("string"),
         "tools_used": list_of(_TOOL_USED),
+        "approvals": _APPROVALS,
         "usage": _USAGE_OR_NONE,
         "stop_reason": optional("string"),
+        "tool_calls": _TOOL_CALLS,
         "error": optional("object"),
         "latency_ms": optional("number"),
         "last_event_id": STRING,
@@ -169,6 +210,12 @@ _MODEL: Final = closed(
 MODEL: Final = _MODEL
 MODELS: Final = closed({"object": {"const": "list"}, "data": list_of(_MODEL)})
 
+_CALL_OF_COMPLETION: Final = closed(
+    {"id": STRING, "type": {"const": "function"}, "function": closed({"name": STRING, "arguments": STRING})}
+)
+_MESSAGE_OF_COMPLETION: Final = open_(
+    {"role": {"const": "assistant"}, "content": optional("string")}, tool_calls=list_of(_CALL_OF_COMPLETION)
+)
 COMPLETION: Final = open_(
     {
         "id": STRING,
@@ -179,7 +226,7 @@ COMPLETION: Final = open_(
             closed(
                 {
                     "index": INTEGER,
-                    "message": open_({"role": {"const": "assistant"}, "content": optional("string")}),
+                    "message": _MESSAGE_OF_COMPLETION,
                     "finish_reason": STRING,
                     "logprobs": {"type": "null"},
                 }
@@ -214,49 +261,4 @@ HEALTH: Final = open_(
     audit=OBJECT,
 )
 STATUS: Final = closed({"status": STRING})
-
-_AT: Final[Schema] = {"type": "string", "description": "A time in UTC, by ISO 8601."}
-USAGE_ROW: Final = closed(
-    {
-        "begins_at": _AT,
-        "tenant": optional("string"),
-        "model": optional("string"),
-        "runs": INTEGER,
-        "model_calls": INTEGER,
-        "input_tokens": _COUNT,
-        "output_tokens": _COUNT,
-        "cached_tokens": _COUNT,
-        "cost_micros": optional("integer", description="Millionths of a US dollar; null if not known."),
-    }
-)
-TOOLS_ROW: Final = closed(
-    {
-        "begins_at": _AT,
-        "server": optional("string"),
-        "tool": STRING,
-        "calls": INTEGER,
-        "ok": INTEGER,
-        "errors": INTEGER,
-        "cancelled": INTEGER,
-        "cached": INTEGER,
-        "mean_ms": optional("number"),
-        "longest_ms": optional("integer"),
-    }
-)
-ERRORS_ROW: Final = closed(
-    {
-        "begins_at": _AT,
-        "what": {"enum": ["chat", "tool"]},
-        "name": optional("string"),
-        "code": STRING,
-        "number": INTEGER,
-        "last_at": _AT,
-    }
-)
 CACHE: Final = closed({"hits": INTEGER, "misses": INTEGER, "writes": INTEGER, "hit_rate": NUMBER})
-
-
-def report_of(row: Schema) -> Schema:
-    """Return the schema of a report."""
-    by: Schema = {"enum": ["day", "hour"]}
-    return closed({"since": _AT, "until": _AT, "by": by, "rows": list_of(row), "truncated": BOOLEAN})
