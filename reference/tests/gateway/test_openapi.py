@@ -82,7 +82,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dic
     @asynccontextmanager
     async def serve() -> AsyncIterator[Served]:
         log = await AuditLog.open(folder / "audit.db")
-        audit = {"audit": log, "observer": log, "archive": Archive(log), "middleware": [AuditMiddleware(log)]}
+        audit: Any = {"audit": log, "observer": log, "archive": Archive(log), "middleware": [AuditMiddleware(log)]}
         cache = TenantCache(MemoryCache())
         try:
             async with served(ScriptedModel(then=answer), ASKING, cache=cache, database=keys, **audit) as gateway:
@@ -217,6 +217,8 @@ def test_so_it_is_for_a_session_and_its_conversation(call: Caller) -> None:
     for words in ("one", "two"):
         call("POST", "/chat", body={"input": words, "session_id": "kept"})
     call("GET", "/sessions/{session_id}", session_id="kept")
+    # To delete anything, what waits to be recorded is written first.
+    call("DELETE", "/conversations/{conversation_id}", 404, conversation_id="none")
     listed = call("GET", "/conversations", query={"limit": 200})["conversations"]
     (name,) = [one["id"] for one in listed if one["session"] == "kept"]
     call("GET", "/conversations/{conversation_id}", conversation_id=name, query={"limit": 1})

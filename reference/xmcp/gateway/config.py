@@ -14,7 +14,8 @@ from xmcp.gateway.runs.request import Profile
 
 MEBIBYTE: Final = 1024 * 1024
 _MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+NAME_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}"
+_NAME: Final = re.compile(NAME_PATTERN)
 NAME_RULE: Final = "must have 1 to 128 letters, digits and . _ @ -"
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
 _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,7 +13,7 @@ from xmcp.gateway.access import key_store
 from xmcp.gateway.access.database_thread import DatabaseDown
 from xmcp.gateway.access.issued_keys import Pepper
 from xmcp.gateway.access.key_store import Actor, Terms
-from xmcp.gateway.config import NAME_RULE, is_name
+from xmcp.gateway.config import NAME_PATTERN, NAME_RULE, is_name
 from xmcp.gateway.grants import NO_LIMITS, Limits
 from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.chats import caller_of, gateway_of
@@ -41,29 +41,23 @@ def _as_name(value: str) -> str:
     return value
 
 
+NAME_SCHEMA: Final = {"type": "string", "pattern": f"^{NAME_PATTERN}$"}
+Name = Annotated[str, AfterValidator(_as_name), WithJsonSchema(NAME_SCHEMA)]
+
+
 class TenantBody(_Body):
     """`POST /admin/tenants`."""
 
-    name: str
+    name: Name
     limits: Limits = NO_LIMITS
-
-    @field_validator("name")
-    @classmethod
-    def _is_name(cls, value: str) -> str:
-        return _as_name(value)
 
 
 class KeyBody(Terms):
     """`POST /admin/keys`."""
 
-    tenant: str
-    name: str
+    tenant: Name
+    name: Name
     expires_in_days: float | None = Field(None, gt=0, le=36_500, allow_inf_nan=False)
-
-    @field_validator("tenant", "name")
-    @classmethod
-    def _is_name(cls, value: str) -> str:
-        return _as_name(value)
 
 
 class LimitsBody(_Body):

@@ -277,7 +277,7 @@ OPERATIONS: Final = (
         "The keys, by id; never the keys themselves.",
         _json(stored.KEYS),
         refusals={**_KEYS, **_WRONG_PAGE},
-        parameters={**_PAGE_AFTER, "query tenant": schemas.STRING},
+        parameters={**_PAGE_AFTER, "query tenant": admin_routes.NAME_SCHEMA},
     ),
     Operation(
         "post",
