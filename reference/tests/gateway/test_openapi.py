@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any
@@ -219,8 +220,13 @@ def test_so_it_is_for_a_session_and_its_conversation(call: Caller) -> None:
     call("GET", "/sessions/{session_id}", session_id="kept")
     # To delete anything, what waits to be recorded is written first.
     call("DELETE", "/conversations/{conversation_id}", 404, conversation_id="none")
-    listed = call("GET", "/conversations", query={"limit": 200})["conversations"]
-    (name,) = [one["id"] for one in listed if one["session"] == "kept"]
+    found: list[Any] = []
+    for _ in range(200):  # records are written behind the chat
+        listed = call("GET", "/conversations", query={"limit": 200})["conversations"]
+        if found := [one["id"] for one in listed if one["session"] == "kept" and one["run_count"] == 2]:
+            break
+        time.sleep(0.05)
+    (name,) = found
     call("GET", "/conversations/{conversation_id}", conversation_id=name, query={"limit": 1})
     call("GET", "/conversations/{conversation_id}/replay", conversation_id=name, query={"limit": 1})
     call("DELETE", "/conversations/{conversation_id}", 204, conversation_id=name)
