@@ -79,6 +79,20 @@ async def test_a_tenant_and_its_key_are_made_used_limited_and_taken_away(databas
     assert key.split("_", 2)[2] not in json.dumps(told)
 
 
+@pytest.mark.parametrize("name", ["a%00b", "no-key", "%F0%9F%94%91"])
+async def test_what_cannot_be_the_id_of_a_key_is_not_found_in_any_database(database: str, name: str) -> None:
+    stored = key_database(database)
+    add_tenant(stored, "ops")
+    admin = bearer(add_key(stored, "ops", "root", scopes=["admin"]))
+    async with served(ScriptedModel(), database=stored) as up, up.http(headers=admin) as http:
+        answers = [
+            await http.delete(f"/admin/keys/{name}"),
+            await http.patch(f"/admin/keys/{name}", json={"limits": {}}),
+            await http.delete(f"/admin/tenants/{name}"),
+        ]
+    assert [answer.status_code for answer in answers] == [404, 404, 404]
+
+
 async def test_lists_come_in_pages_with_an_end(tmp_path: Any) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
     for number in range(7):

@@ -22,7 +22,8 @@ PEPPER_VARIABLE: Final = "XMCP_GATEWAY_PEPPER"
 LEAST_PEPPER: Final = 32
 """Minimum number of characters of a pepper."""
 
-_KEY: Final = re.compile(rf"{PREFIX}([0-9a-f]{{16}})_([A-Za-z0-9_-]{{43}})([A-Za-z0-9_-]{{16}})", re.ASCII)
+_ID: Final = re.compile(r"[0-9a-f]{16}")
+_KEY: Final = re.compile(rf"{PREFIX}({_ID.pattern})_([A-Za-z0-9_-]{{43}})([A-Za-z0-9_-]{{16}})", re.ASCII)
 _TAG_BYTES: Final = 12
 
 
@@ -63,6 +64,11 @@ class Pepper:
 
     def _mac(self, purpose: str, text: str) -> bytes:
         return hmac.digest(self._value, f"{purpose}:{text}".encode(), hashlib.sha256)
+
+
+def is_key_id(text: str) -> bool:
+    """Return whether a text can be the id of a key."""
+    return _ID.fullmatch(text) is not None
 
 
 def same_mac(one: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
@@ -11,7 +12,7 @@ from starlette.responses import Response
 
 from xmcp.gateway.access import key_store
 from xmcp.gateway.access.database_thread import DatabaseDown
-from xmcp.gateway.access.issued_keys import Pepper
+from xmcp.gateway.access.issued_keys import Pepper, is_key_id
 from xmcp.gateway.access.key_store import Actor, Terms
 from xmcp.gateway.config import NAME_PATTERN, NAME_RULE, is_name
 from xmcp.gateway.grants import NO_LIMITS, Limits
@@ -133,7 +134,8 @@ async def add_key(request: Request) -> Response:
 async def set_key_limits(request: Request) -> Response:
     """`PATCH /admin/keys/{id}`: set the limits of a key."""
     body, key_id, by = await _body(request, LimitsBody), request.path_params["key_id"], _actor(request)
-    stored = await _run(request, lambda run: key_store.set_key_limits(run, by, key_id, body.limits))
+    limited = partial(key_store.set_key_limits, by=by, key_id=key_id, limits=body.limits)
+    stored = await _run(request, limited) if is_key_id(key_id) else None
     if stored is None:
         raise _no_key()
     gateway_of(request).access.forget(key_id=key_id)
@@ -143,7 +145,7 @@ async def set_key_limits(request: Request) -> Response:
 async def revoke_key(request: Request) -> Response:
     """`DELETE /admin/keys/{id}`: revoke a key. Its chats go on; other processes refuse it within 30 s."""
     key_id, by = request.path_params["key_id"], _actor(request)
-    if not await _run(request, lambda run: key_store.revoke_key(run, by, key_id)):
+    if not is_key_id(key_id) or not await _run(request, lambda run: key_store.revoke_key(run, by, key_id)):
         raise _no_key()
     gateway_of(request).access.forget(key_id=key_id)
     return Response(status_code=204)
