@@ -209,6 +209,36 @@ async def test_a_chat_that_waits_gets_the_place_that_becomes_free() -> None:
         assert (await waiting).json()["answer"] == "hi"
 
 
+async def test_a_client_that_leaves_the_queue_gets_no_place() -> None:
+    limits = {"runs": {"max_running": 1, "wait_seconds": 20}}
+    model = ScriptedModel([never], "hi")
+    async with served(model, limits) as gateway, gateway.http() as http:
+        tasks = await occupied(gateway, http, 1)
+        async with gateway.http() as other:
+            waiting = asyncio.create_task(other.post("/chat", json={"input": "second"}))
+            await until(lambda: gateway.gateway.runs.places.waiting)
+            waiting.cancel()
+        await until(lambda: not gateway.gateway.runs.places.waiting)
+        await end_all(gateway, tasks)
+        assert gateway.gateway.runs.places.running == 0
+    assert len(model.requests) == 1
+
+
+async def test_chats_that_wait_are_told_at_once_that_the_gateway_stops() -> None:
+    limits = {"runs": {"max_running": 1, "wait_seconds": 20}}
+    async with served(ScriptedModel([never]), limits) as gateway, gateway.http() as http:
+        tasks = await occupied(gateway, http, 1)
+        waiting = [asyncio.create_task(http.post("/chat", json={"input": f"{number}"})) for number in range(3)]
+        await until(lambda: gateway.gateway.runs.places.waiting == 3)
+        draining = asyncio.create_task(gateway.gateway.runs.drain(30))
+        async with asyncio.timeout(10):
+            answers = await asyncio.gather(*waiting)
+        await end_all(gateway, tasks)
+        await draining
+    for answer in answers:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "shutting_down")
+
+
 async def test_a_tenant_with_many_chats_leaves_room_for_another() -> None:
     limits = {**KEYS, "runs": {"max_running": 10, "max_running_per_tenant": 2, "wait_seconds": 0.2}}
     async with served(ScriptedModel([never], [never], "for b"), limits) as gateway, gateway.http() as http:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -13,7 +12,7 @@ from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders.framing import Encoder
 from xmcp.gateway.http.bodies import json_object, read_body
-from xmcp.gateway.http.event_stream import EventStream, until_gone
+from xmcp.gateway.http.event_stream import ClientGone, EventStream, unless_gone
 from xmcp.gateway.http.refusals import Refused, overloaded
 from xmcp.gateway.runs.admission import Overloaded
 from xmcp.gateway.runs.questions import Answer
@@ -90,7 +89,8 @@ class Asked:
         try:
             marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
             mark = await in_worker_if_large(len(self._raw), *marking)
-            run, joined = await gateway.start(replace(chat, size=len(self._raw)), caller, mark)
+            starting = gateway.start(replace(chat, size=len(self._raw)), caller, mark)
+            run, joined = await unless_gone(self._request.receive, starting)  # it can wait for a place
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None
         except KeyReused:
@@ -100,6 +100,8 @@ class Asked:
             raise session_busy() from None
         except Overloaded as error:
             raise overloaded(str(error), error.retry_after) from None
+        except ClientGone:
+            raise gone() from None
         except Draining:
             headers = {"retry-after": "1", "connection": "close"}
             raise Refused(503, "The gateway is stopping. Try again.", "shutting_down", headers=headers) from None
@@ -127,16 +129,12 @@ class Following:
         Raises:
             Refused: it ended without a result, or the client has left.
         """
-        leaving = asyncio.create_task(until_gone(self._request.receive))
-        ending = asyncio.create_task(self.run.over())
         try:
-            await asyncio.wait({leaving, ending}, return_when=asyncio.FIRST_COMPLETED)
+            await unless_gone(self._request.receive, self.run.over())
+        except ClientGone:
+            raise gone() from None
         finally:
-            leaving.cancel()
-            ending.cancel()
             self._reader.close()
-        if not self.run.ended:
-            raise Refused(499, "The client has left.", "client_gone")
         self._refuse_if_failed()
 
     async def stream(
@@ -216,6 +214,11 @@ def refuse_crowd(run: Run) -> None:
     """
     if run.readers >= MAX_READERS:
         raise Refused(429, f"{MAX_READERS} readers follow this run already.", "too_many_readers")
+
+
+def gone() -> Refused:
+    """Return the answer that nobody reads any more."""
+    return Refused(499, "The client has left.", "client_gone")
 
 
 def session_busy() -> Refused:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from starlette.types import Receive, Scope, Send
 
@@ -14,6 +14,8 @@ from xmcp.gateway.encoders.framing import PING, Encoder
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.reader import Reader
 from xmcp.gateway.runs.run import Run
+
+T = TypeVar("T")
 
 HEADERS: Final[Mapping[str, str]] = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -107,3 +109,24 @@ async def until_gone(receive: Receive) -> None:
     """Return when the client has left. The body of the request must have been read."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+class ClientGone(Exception):
+    """The client has left."""
+
+
+async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Return what `work` returns; it is cancelled when the client leaves. The body of the request must have been read.
+
+    Raises:
+        ClientGone: it has left before.
+    """
+    leaving, working = asyncio.create_task(until_gone(receive)), asyncio.create_task(work)
+    try:
+        await asyncio.wait({leaving, working}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGone
+        return working.result()
+    finally:
+        leaving.cancel()
+        working.cancel()

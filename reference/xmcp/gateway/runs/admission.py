@@ -35,6 +35,7 @@ class Admission(Slots):
         self._limits = limits
         self._taken: Counter[str | None] = Counter()
         self._in_queue: Counter[str | None] = Counter()
+        self._waits: set[asyncio.Timeout] = set()
 
     @property
     def waiting(self) -> int:
@@ -58,18 +59,27 @@ class Admission(Slots):
             if self.waiting >= self._limits.waiting or self._in_queue[tenant] >= share:
                 raise Overloaded("Too many chats are running and waiting.", self._limits.wait)
             self._in_queue[tenant] += 1
+            wait = asyncio.timeout(self._limits.wait)
+            self._waits.add(wait)
             try:
-                async with asyncio.timeout(self._limits.wait):
+                async with wait:
                     await self.take(tenant)
             except TimeoutError:
                 whose = "Too many chats of this tenant" if self._has_most(tenant) else "Too many chats"
                 raise Overloaded(f"{whose} are running.", max(1.0, self._limits.wait)) from None
             finally:
+                self._waits.discard(wait)
                 self._in_queue[tenant] -= 1
                 if not self._in_queue[tenant]:
                     del self._in_queue[tenant]
             return
         await self.take(tenant)
+
+    def end_waiting(self) -> None:
+        """Let `enter` raise at once for whoever waits."""
+        for wait in [*self._waits]:
+            if not wait.expired():
+                wait.reschedule(0)
 
     def give_back(self, tenant_id: str | None = None) -> None:
         """Give a place back; it may be another tenant's turn now."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from xmcp.client.chat_stream import ChatStream
-from xmcp.gateway.runs.admission import Admission, AdmissionLimits
+from xmcp.gateway.runs.admission import Admission, AdmissionLimits, Overloaded
 from xmcp.gateway.runs.kept import Keeping, Kept
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
@@ -67,7 +67,12 @@ class Runs:
             return run, True
         if self.draining:
             raise Draining
-        await self.places.enter(caller.tenant)
+        try:
+            await self.places.enter(caller.tenant)
+        except Overloaded:
+            if self.draining:
+                raise Draining from None
+            raise
         begun = False
         try:
             if (run := self.joined(mark)) is not None:  # it came while this one waited
@@ -105,6 +110,7 @@ class Runs:
     async def drain(self, seconds: float) -> int:
         """Take no new runs and let the others finish; end those that did not after `seconds`, and return how many."""
         self.draining = True
+        self.places.end_waiting()
         self._note_running()
         try:
             async with asyncio.timeout(seconds):
