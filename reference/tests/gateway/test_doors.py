@@ -210,7 +210,7 @@ async def test_a_chat_that_waits_gets_the_place_that_becomes_free() -> None:
 
 
 async def test_a_client_that_leaves_the_queue_gets_no_place() -> None:
-    limits = {"runs": {"max_running": 1, "wait_seconds": 20}}
+    limits = {"runs": {"max_running": 1, "wait_seconds": 300}}
     model = ScriptedModel([never], "hi")
     async with served(model, limits) as gateway, gateway.http() as http:
         tasks = await occupied(gateway, http, 1)
@@ -225,7 +225,7 @@ async def test_a_client_that_leaves_the_queue_gets_no_place() -> None:
 
 
 async def test_chats_that_wait_are_told_at_once_that_the_gateway_stops() -> None:
-    limits = {"runs": {"max_running": 1, "wait_seconds": 20}}
+    limits = {"runs": {"max_running": 1, "wait_seconds": 300}}
     async with served(ScriptedModel([never]), limits) as gateway, gateway.http() as http:
         tasks = await occupied(gateway, http, 1)
         waiting = [asyncio.create_task(http.post("/chat", json={"input": f"{number}"})) for number in range(3)]
