@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from unittest.mock import patch
 
 import pytest
+from support.http_host import listening
 
 from xmcp_conformance.core.events import Event, NotReached, Observed
 from xmcp_conformance.core.judge import ExitCode
@@ -35,11 +36,8 @@ async def answering(answer: Callable[[asyncio.StreamWriter], AsyncIterator[bytes
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 async def judged(url: str, seconds: float = 20.0) -> tuple[CaseReport, list[Event]]:

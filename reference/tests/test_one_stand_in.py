@@ -30,6 +30,8 @@ ALLOWED = {
     ("reference/tests/cli/test_serve.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_processes.py", "host"): "the product's own workers get a socket that nobody connects to",
     ("reference/tests/cli/test_gateway.py", "host"): "a port that is taken, and nothing serves there",
+    ("reference/tests/cli/test_check_gateway.py", "host"): "a port that is taken, and nothing serves there",
+    ("reference/tests/gateway/test_metrics.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/gateway/test_clients_that_leave.py", "host"): "a client that reads nothing, with a small buffer",
     (
         "reference/tests/gateway/audit/test_rebuild.py",

@@ -4,8 +4,6 @@ that was said."""
 from __future__ import annotations
 
 import asyncio
-import http.server
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from support.audited_runs import one
 from support.gateways import served
+from support.http_host import in_thread
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.cli.gateway import gateway as command
@@ -156,24 +155,18 @@ def test_traces_are_asked_for(environment: dict[str, str], monkeypatch: pytest.M
 def test_the_spans_reach_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
     got: list[tuple[str, bytes]] = []
 
-    class Collector(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append((self.path, self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+    async def collect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
+        got.append((head.split(" ")[1], await reader.readexactly(int(length.partition(":")[2]))))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 
     provider: list[Any] = []
     monkeypatch.setattr(trace, "set_tracer_provider", provider.append)
-    with http.server.HTTPServer(("127.0.0.1", 0), Collector) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+    with in_thread(collect) as url:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         with tracing("xmcp-gateway", {"OTEL_EXPORTER_OTLP_ENDPOINT": url}):
             provider[0].get_tracer("t").start_span("a-span").end()
-        server.shutdown()
     ((path, body),) = got
     assert path == "/v1/traces"
     assert b"a-span" in body
