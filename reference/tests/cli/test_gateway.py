@@ -65,6 +65,10 @@ def test_init_writes_a_file_that_check_finds_fine_and_keeps_one_that_is_there(
             '[listen]\nhost = "0.0.0.0"\n[[models]]\nid = "a"\nprovider = "demo"',
             "Without keys the gateway listens only on",
         ),
+        (
+            '[[models]]\nid = "a"\nprovider = "demo"\n[[keys]]\nname = "k"\ntenant = "t"\nenv = "GONE"\nmodels = ["b"]',
+            "no model 'b', which the key 'k' can name: a",
+        ),
         ("", "There is no model to talk to."),
     ],
 )

@@ -13,7 +13,7 @@ from support.gateways import Served, chunks_in, events_in, served, types_in, unt
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.client import ChatContext, ToolState
-from xmcp.gateway.approval import reason_to_ask
+from xmcp.gateway.approval import matches, reason_to_ask
 from xmcp.gateway.config import ChatSettings
 from xmcp.gateway.keys import digest
 from xmcp.gateway.runs.events import EventType, RunEvent, new_run_id
@@ -399,3 +399,25 @@ def test_what_needs_an_approval_is_said_by_the_configuration() -> None:
     changes = ChatSettings(approve_changes=True)
     assert reason_to_ask(changes, call("look", read_only=True)) is None
     assert reason_to_ask(changes, call("look")) == "The tool does not say that it changes nothing."
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tool", "named"),
+    [
+        ("sales_summary", "sales_summary", True),
+        ("sales_summary", "sales__sales_summary", True),
+        ("sales__*", "sales__sales_summary", True),
+        ("delete_*", "shop__delete_order", True),
+        ("summary", "sales__sales_summary", False),
+        ("sales", "sales__sales_summary", False),
+    ],
+)
+def test_a_pattern_names_a_tool_with_its_server_or_without(pattern: str, tool: str, named: bool) -> None:
+    assert matches(pattern, tool) is named
+
+
+async def test_a_pattern_that_names_no_tool_is_said_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    async with served(ScriptedModel(), {"chat": {"approve": ["ad*", "del"]}}):
+        pass
+    told = [record.getMessage() for record in caplog.records if "approve" in record.getMessage()]
+    assert told == ["[chat] approve: 'del' names no tool of the servers that are connected"]

@@ -7,6 +7,7 @@ from typing import Final
 
 from xmcp.client.calls.approval import Approve
 from xmcp.client.hooks.middleware import ToolState
+from xmcp.client.tools.names import AFTER_SERVER
 from xmcp.gateway.config import ChatSettings
 from xmcp.gateway.runs.run import current_run
 
@@ -38,8 +39,17 @@ def approver(settings: ChatSettings) -> Approve | None:
 def reason_to_ask(settings: ChatSettings, call: ToolState) -> str | None:
     """Return why a call needs an approval, for the person who is asked; `None` if it needs none."""
     for pattern in settings.approve:
-        if fnmatchcase(call.tool_name, pattern):
+        if matches(pattern, call.tool_name):
             return f"Calls of {pattern} need an approval here."
     if settings.approve_changes and not call.read_only:
         return "The tool does not say that it changes nothing."
     return None
+
+
+def matches(pattern: str, tool: str) -> bool:
+    """Return whether a pattern names a tool, with the name of its server before it or without.
+
+    A tool that is asked for in vain costs a question; one that is not asked for, because its server was given a name,
+    could cost more.
+    """
+    return fnmatchcase(tool, pattern) or fnmatchcase(tool.partition(AFTER_SERVER)[2], pattern)

@@ -275,6 +275,14 @@ class GatewayConfig(Table):
         _refuse_twice([model.id for model in models], "id")
         return models
 
+    @model_validator(mode="after")
+    def _has_models_of_keys(self) -> Self:
+        offered = [model.id for model in self.models]  # none: the command line names one
+        for key in self.keys:
+            if offered and (unknown := next((name for name in key.models or () if name not in offered), None)):
+                raise ValueError(f"has no model {unknown!r}, which the key {key.name!r} can name: {', '.join(offered)}")
+        return self
+
     @field_validator("tenants", "keys")
     @classmethod
     def _have_own_names(cls, named: Sequence[Tenant | Key]) -> Sequence[Tenant | Key]:

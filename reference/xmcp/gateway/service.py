@@ -14,6 +14,7 @@ from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.quota_hook import spends_for
+from xmcp.gateway.approval import matches
 from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.audit.reports import Reports
 from xmcp.gateway.config import GatewayConfig
@@ -241,8 +242,16 @@ class Gateway:
                 if hasattr(one, "aclose"):
                     exits.push_async_callback(one.aclose)
             await exits.enter_async_context(self.ai)
+            self._warn_of_patterns()
             exits.push_async_callback(self.runs.drain, 0)
             yield
+
+    def _warn_of_patterns(self) -> None:
+        """Say which calls are asked for in vain: a wrong name in the configuration would let calls through unasked."""
+        names = [tool["function"]["name"] for tool in self.ai.tools]
+        for pattern in self.config.chat.approve:
+            if not any(matches(pattern, name) for name in names):
+                _log.warning("[chat] approve: %r names no tool of the servers that are connected", pattern)
 
     async def _recalled(self, request: ChatRequest, name: Name) -> ChatRequest:
         """Return the request with the history of its session, or with that which its own one shows a part of."""

@@ -276,7 +276,12 @@ class _Visit:
     def _say_what_is_missing(self) -> None:
         options, model = self._options, self._model
         if model is not None and not model.answers:
-            self._emit(Shortcoming(self._name, "the gateway did not ask the suite's model"))
+            self._emit(
+                Shortcoming(
+                    self._name,
+                    "the gateway did not ask the suite's model: see its base_url, and who answers at this address",
+                )
+            )
         elif model is not None and not any(one.calls for one in model.answers):
             names = ", ".join(f"`{quoted(name)}`" for name in model.offered[:_MOST_NAMED]) or "none"
             self._emit(Shortcoming(self._name, f"the suite's model was offered no tool that it can call, but {names}"))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xmcp.chat.messages import Message
+from xmcp.client.tools.names import AFTER_SERVER
 from xmcp.providers import ScriptedProvider, Turn
 
 
@@ -31,8 +32,9 @@ def _turn(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Tu
 
 def answer(question: str, offered: Mapping[str, Mapping[str, Any]]) -> Turn | str:
     """Return the call that a question names, or what can be called. `offered` has the tools by their names."""
-    name, _, rest = question.strip().partition(" ")
-    if name not in offered:
+    word, _, rest = question.strip().partition(" ")
+    name = next((tool for tool in offered if word in (tool, tool.partition(AFTER_SERVER)[2])), None)
+    if name is None:
         return _what_there_is(offered)
     try:
         return Turn(calls=[(name, _arguments(rest.strip()))])
@@ -63,7 +65,7 @@ def _what_there_is(offered: Mapping[str, Mapping[str, Any]]) -> str:
     if not offered:
         return "I am a script, not a model, and there is no tool that I could call."
     lines = [f"- `{_example(function)}`: {_first_line(function)}" for function in list(offered.values())[:12]]
-    more = [f"- and {len(offered) - 12} more: `/tools` has them all"] if len(offered) > 12 else []
+    more = [f"- and {len(offered) - 12} more: the list of tools has them all"] if len(offered) > 12 else []
     head = "I am a script, not a model: I call the tool that you name. You could ask:"
     return "\n".join([head, "", *lines, *more])
 

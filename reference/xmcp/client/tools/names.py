@@ -9,6 +9,9 @@ from typing import Final, TypeAlias
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.tools.meta_tools import RESERVED
 
+AFTER_SERVER: Final = "__"
+"""What stands between the name of a server and that of its tool, where tools have both."""
+
 MAX_SENTENCES: Final = 20
 """Maximum number of sentences about the names of one server's tools: each chat is told them again."""
 
@@ -95,13 +98,13 @@ def expose_each(listings: Sequence[Listing], kept: Names | None = None) -> list[
 
 def _full(listing: Listing, tool: str) -> str:
     """Return the name that a tool should have; models may not take it."""
-    return f"{listing.server}__{tool}" if listing.named else tool
+    return f"{listing.server}{AFTER_SERVER}{tool}" if listing.named else tool
 
 
 def _free(server: str, tool: str, taken: Collection[str], own: Collection[str], numbers: dict[str, int]) -> str:
     """Return a name that no tool has. `numbers` has the last number tried for each name; none is tried twice."""
-    name = first = legal_name(f"{server}__{tool}")
+    name = first = legal_name(f"{server}{AFTER_SERVER}{tool}")
     while name in taken or name in own:
         numbers[first] = number = numbers.get(first, 1) + 1
-        name = legal_name(f"{server}_{number}__{tool}")
+        name = legal_name(f"{server}_{number}{AFTER_SERVER}{tool}")
     return name

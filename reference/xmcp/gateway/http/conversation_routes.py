@@ -172,4 +172,8 @@ def _place_in(cursor: str | None) -> list[Any] | None:
 
 
 def _not_found() -> Refused:
-    return Refused(404, "There is no such conversation.", "conversation_not_found")
+    return Refused(
+        404,
+        "There is no such conversation. GET /conversations lists them: their ids begin with conv_ or run_.",
+        "conversation_not_found",
+    )
