@@ -278,6 +278,8 @@ class Gateway:
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)
         options = request.options
+        if (turns := options.get("max_turns")) is not None:
+            options = {**options, "max_turns": min(turns, self.config.chat.max_turns)}
         allowed = caller.grant.tools
         if allowed is not None:
             wanted = options.get("tools")
