@@ -200,6 +200,8 @@ class Gateway:
             SessionBusy: a chat of it runs.
             AuditError, Overloaded: the store cannot be read or written; the session is as it was.
         """
+        if self.runs.has_running(*name):
+            raise SessionBusy  # it would be remembered again when that chat ends
         self.sessions.claim(name)
         try:
             archive = self.archive
