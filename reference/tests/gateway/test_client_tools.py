@@ -159,6 +159,22 @@ async def test_an_id_of_another_tenant_or_a_made_up_one_gets_at_nothing() -> Non
     assert [role for role, _ in sent(model)] == ["user", "assistant", "tool", "tool"]
 
 
+async def test_a_call_that_a_client_sends_many_times_brings_its_round_back_once() -> None:
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 1}), text="x" * 10_000), asks("ask_page"), "ok")
+    async with served(model) as gateway, gateway.http() as http:
+        call_id = await first_call(http)
+        function = {"name": "ask_page", "arguments": "{}"}
+        call = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+        }
+        turn = [call, {"role": "tool", "tool_call_id": call_id, "content": "blue"}]
+        answer = await http.post("/v1/chat/completions", json={**ASK, "messages": [QUESTION, *turn * 50]})
+    assert answer.status_code == 200
+    assert sum(len(message["content"] or "") for message in model.requests[-1].messages) < 30_000
+
+
 async def test_a_name_that_a_tool_of_the_gateway_has_is_refused_with_that_name() -> None:
     model = ScriptedModel(then="hi")
     async with served(model) as gateway, gateway.http() as http:

@@ -140,6 +140,23 @@ async def test_an_equal_request_joins_a_run_whose_client_has_left() -> None:
     assert len(model.requests) == 1
 
 
+async def test_an_equal_request_of_another_conversation_joins_no_run() -> None:
+    body = {"model": "assistant", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+    async with served(ScriptedModel(["Hel", never], "Hello")) as gateway, gateway.http() as http:
+
+        def of(chat: str) -> Any:
+            return http.stream("POST", "/v1/chat/completions", json=body, headers={"x-openwebui-chat-id": chat})
+
+        async with of("one"):
+            run = gateway.gateway.runs.running[0]
+        await until(lambda: run.is_alone)
+        async with of("two") as other:
+            assert other.headers["xmcp-run-id"] != run.id
+        async with of("one") as again:
+            assert again.headers["xmcp-run-id"] == run.id
+            run.cancel("caller")
+
+
 async def test_an_idempotency_key_runs_once_and_refuses_another_body() -> None:
     key = {"idempotency-key": "order-7"}
     model = ScriptedModel("one", "two")

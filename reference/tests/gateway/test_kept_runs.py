@@ -6,7 +6,7 @@ import json
 
 import pytest
 from support.gateways import served
-from support.scripted_model import ScriptedModel
+from support.scripted_model import ScriptedModel, asks
 
 from xmcp.gateway.runs import kept
 from xmcp.gateway.runs.kept import Keeping, Kept
@@ -66,3 +66,17 @@ async def test_what_a_caller_sent_counts() -> None:
         assert (await http.get(f"/runs/{answer.json()['run_id']}")).status_code == 404
         small = await http.post("/chat", json={"input": "hi"})
         assert (await http.get(f"/runs/{small.json()['run_id']}")).status_code == 200
+
+
+async def test_what_the_model_read_of_tools_counts() -> None:
+    model = ScriptedModel(asks("long"), "ok")
+    async with served(model, {"runs": {"keep_bytes": 100_000}}) as gateway, gateway.http() as http:
+
+        @gateway.shop.mcp.tool
+        def long() -> str:
+            return "x" * 200_000
+
+        await gateway.gateway.ai.refresh_tools()
+        run = (await http.post("/chat", json={"input": "go"})).json()["run_id"]
+        assert len(model.requests[1].messages[2]["content"]) > 200_000
+        assert (await http.get(f"/runs/{run}")).status_code == 404

@@ -269,3 +269,10 @@ async def test_a_display_of_megabytes_arrives_whole_in_every_view_and_can_be_res
     segments = next(data["segments"] for name, _, data in events_in(resumed.text) if name == "snapshot")
     assert [list(segment) for segment in segments] == [["display"], ["text"]]
     assert types_in(resumed.text)[-1] == "run.finished"
+
+
+async def test_no_caller_has_more_turns_than_the_gateway_gives() -> None:
+    model = ScriptedModel(then=asks(("add", {"a": 1, "b": 2})))
+    async with served(model, {"chat": {"max_turns": 3}}, max_turns=3) as gateway, gateway.http() as http:
+        answer = (await http.post("/chat", json={"input": "go", "max_turns": 40})).json()
+    assert (answer["stop_reason"], len(model.requests)) == ("max_turns", 3)

@@ -181,6 +181,22 @@ async def test_sessions_are_listed_a_page_at_a_time_shown_and_deleted() -> None:
     assert answer.headers["xmcp-history"] == "new"
 
 
+async def test_a_session_is_not_deleted_while_a_chat_of_a_front_end_goes_on() -> None:
+    async with served(ScriptedModel("hello", ["half", never])) as up, up.http() as http:
+        said = [{"role": "user", "content": "hi"}]
+        await http.post("/chat", json={"messages": said, "session_id": "s"})
+        more = [*said, {"role": "assistant", "content": "hello"}, {"role": "user", "content": "more"}]
+        asked = {"model": "assistant", "metadata": {"conversation_id": "s"}, "messages": more}
+        running = asyncio.create_task(http.post("/v1/chat/completions", json=asked))
+        await until(lambda: up.gateway.runs.running)
+        refused = await http.delete("/sessions/s")
+        up.gateway.runs.running[0].cancel("caller")
+        await running
+        assert (await http.delete("/sessions/s")).status_code == 204
+        assert (await http.get("/sessions/s")).status_code == 404
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "session_busy")
+
+
 async def test_ids_that_are_tricks_open_nothing() -> None:
     async with served(ScriptedModel(then="ok")) as up, up.http() as http:
         for wrong in ("x" * 257, "", 5):

@@ -201,6 +201,8 @@ class Gateway:
             SessionBusy: a chat of it runs.
             AuditError, Overloaded: the store cannot be read or written; the session is as it was.
         """
+        if self.runs.has_running(*name):
+            raise SessionBusy  # it would be remembered again when that chat ends
         self.sessions.claim(name)
         try:
             archive = self.archive
@@ -287,6 +289,8 @@ class Gateway:
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)
         options = request.options
+        if (turns := options.get("max_turns")) is not None:
+            options = {**options, "max_turns": min(turns, self.config.chat.max_turns)}
         allowed = caller.grant.tools
         if allowed is not None:
             wanted = options.get("tools")

@@ -6,8 +6,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from xmcp.gateway.access.ledger import Ledger, QuotaUnknown
 from xmcp.gateway.access.memory_driver import MemoryDriver
 from xmcp.gateway.access.quota_check import Account, Used, Windows, exceeded
 from xmcp.gateway.access.rates import MINUTE, Rate, Rates
-from xmcp.gateway.audit.drivers import driver_for
+from xmcp.gateway.audit.drivers import Execute, driver_for
 from xmcp.gateway.grants import Limits
 from xmcp.gateway.ids import now_ms
 from xmcp.providers import Completion, Usage
@@ -76,6 +77,30 @@ async def test_what_is_reserved_counts_until_it_is_settled_by_what_was_used(coun
         await ledger.reserve(whose, Amount(900))
         with pytest.raises(QuotaExceeded):
             await ledger.reserve(whose, Amount(1))
+
+
+async def test_who_leaves_while_it_is_reserved_gets_it_back() -> None:
+    asked, answered = threading.Event(), threading.Event()
+
+    class Slow(MemoryDriver):
+        @contextmanager
+        def transaction(self) -> Iterator[Execute]:
+            with super().transaction() as run:
+                asked.set()
+                answered.wait(20)
+                yield run
+
+    thread = DatabaseThread(Slow, "test ledger")
+    ledger = Ledger(thread, locks=False, ttl=60)
+    reserving = asyncio.create_task(ledger.reserve([account(tokens_per_day=1_000)], Amount(600)))
+    await asyncio.to_thread(asked.wait, 20)
+    reserving.cancel()
+    await asyncio.wait({reserving})
+    answered.set()
+    await ledger.flush()
+    await ledger.reserve([account(tokens_per_day=1_000)], Amount(1_000))
+    await ledger.aclose()
+    await thread.aclose()
 
 
 async def test_a_request_counts_for_all_of_its_accounts_or_for_none(counting: KeyDatabase | None) -> None:

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from support.audited_runs import one
 from support.gateways import served, until
-from support.recorded_gateways import TENANTS, ask, recorded
+from support.recorded_gateways import TENANTS, ask, hashed, recorded
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.gateway.audit import AuditLog, archive
@@ -102,6 +102,22 @@ async def test_a_tenant_sees_and_deletes_only_its_own(database: str) -> None:
         assert (await http.get("/sessions/s", headers=a)).status_code == 404
         assert (await ask(up, "hi", **a)).headers["xmcp-history"] == "new"
     assert one(database, "SELECT count(*) FROM runs") == 2
+
+
+async def test_a_key_that_only_reads_deletes_no_conversation(database: str) -> None:
+    reader = {"name": "reader", "tenant": "a", "hash": hashed("reader"), "scopes": ["read"]}
+    async with (
+        recorded(ScriptedModel(then="ok"), database, {"keys": [*TENANTS["keys"], reader]}) as up,
+        up.http() as http,
+    ):
+        await ask(up, "hi", authorization="Bearer a")
+        await up.gateway.observers[0].flush()
+        headers = {"authorization": "Bearer reader"}
+        (found,) = (await http.get("/conversations", headers=headers)).json()["conversations"]
+        refused = await http.delete(f"/conversations/{found['id']}", headers=headers)
+        kept = await http.get(f"/conversations/{found['id']}", headers=headers)
+    assert (refused.status_code, refused.json()["error"]["param"]) == (403, "chat")
+    assert kept.status_code == 200
 
 
 async def test_a_conversation_of_which_a_run_goes_on_is_not_deleted(database: str) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
-from xmcp.client.hooks.quota_accounts import Amount
+from xmcp.client.hooks.quota_accounts import NOTHING, Amount
 from xmcp.gateway.access import ledger_rows
 from xmcp.gateway.access.database_thread import REST_SECONDS, DatabaseDown, DatabaseThread
 from xmcp.gateway.access.quota_check import Account, Used, Windows, exceeded
@@ -99,6 +99,10 @@ class Ledger:
             refused, known = await self._database.run(lambda run: self._reserved(run, reservation))
         except DatabaseDown:
             refused, known = self._reserved_here(reservation)
+        except asyncio.CancelledError:
+            # The thread may be reserving it, and nobody will settle it.
+            self.settle(reservation, NOTHING)
+            raise
         for account, used in zip(ordered, known, strict=True):
             self._known[account.name] = used
             self._known.move_to_end(account.name)

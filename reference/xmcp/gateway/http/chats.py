@@ -87,7 +87,7 @@ class Asked:
         gateway, caller = gateway_of(self._request), caller_of(self._request)
         _refuse_what_is_not_offered(gateway, caller, chat)
         try:
-            marking = mark_of, self._request.headers, caller.key_name, chat.surface, self._raw
+            marking = mark_of, self._request.headers, caller.key_name, chat.surface, chat.session_id, self._raw
             mark = await in_worker_if_large(len(self._raw), *marking)
             starting = gateway.start(replace(chat, size=len(self._raw)), caller, mark)
             run, joined = await unless_gone(self._request.receive, starting)  # it can wait for a place

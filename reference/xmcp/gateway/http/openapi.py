@@ -13,7 +13,7 @@ from xmcp.gateway.http import openapi_schemas as schemas
 from xmcp.gateway.http import openapi_stored_schemas as stored
 from xmcp.gateway.http.doorkeeper import OPEN_PATHS
 from xmcp.gateway.http.openapi_operations import JSON, OPERATIONS, Operation
-from xmcp.gateway.http.scopes import SCOPE_OF
+from xmcp.gateway.http.scopes import SCOPE_OF, scope_of
 
 _DOOR: Final = {
     401: "No key of this gateway, or it is not valid any more.",
@@ -23,7 +23,8 @@ _DOOR: Final = {
     503: "Whose key it is cannot be found out at the moment: `auth_unavailable`.",
 }
 _BODILESS: Final = (204, 304)
-_SCOPES: Final = {path.replace(":path", ""): scope for path, scope in SCOPE_OF.items()}
+_ROUTES: Final = {path.replace(":path", ""): path for path in SCOPE_OF}
+"""The paths as routes have them, by how OpenAPI writes them."""
 
 
 def document() -> dict[str, Any]:
@@ -58,7 +59,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
     for status, when in _refusals(operation, {} if is_open else _DOOR).items():
         answers[status] = {"description": when, "content": failed}
     responses = {str(status): answer for status, answer in sorted(answers.items())}
-    needs = [] if is_open else [{"key": [_SCOPES.get(operation.path, "admin")]}, {}]
+    scope = scope_of(operation.method.upper(), _ROUTES.get(operation.path, operation.path))
+    needs = [] if is_open else [{"key": [scope]}, {}]
     told: dict[str, Any] = {"summary": operation.summary, "responses": responses, "security": needs}
     in_path = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
     parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path]

@@ -1,4 +1,7 @@
-"""Which scope of a key each route needs. A route that is not in the table needs `admin`."""
+"""Which scope of a key each route needs. A route that is not in the table needs `admin`.
+
+A method stands before a path where it needs another scope than the path's other methods.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,8 @@ SCOPE_OF: Final[Mapping[str, Scope]] = {
     "/v1/models/{model:path}": "chat",
     "/conversations": "read",
     "/conversations/{conversation_id}": "read",
+    # Who only reads deletes nothing: a conversation is what its session goes on from.
+    "DELETE /conversations/{conversation_id}": "chat",
     "/conversations/{conversation_id}/replay": "read",
     "/tools": "read",
     "/tools/refresh": "read",
@@ -49,14 +54,19 @@ SCOPE_OF: Final[Mapping[str, Scope]] = {
 }
 
 
+def scope_of(method: str, path: str) -> Scope:
+    """Return the scope that a method of a route needs."""
+    return SCOPE_OF.get(f"{method} {path}", SCOPE_OF.get(path, "admin"))
+
+
 def guarded(route: Route) -> Route:
     """Return a route that refuses callers whose keys do not have its scope."""
     if route.path in OPEN_PATHS:
         return route
-    scope: Scope = SCOPE_OF.get(route.path, "admin")
     handler: Handler = route.endpoint
 
     async def guard(request: Request) -> Any:
+        scope = scope_of(request.method, route.path)
         if scope not in caller_of(request).grant.scopes:
             told = f"This key does not have the scope {scope!r}, which {request.url.path[:200]} needs."
             raise Refused(403, told, "missing_scope", scope)

@@ -107,6 +107,13 @@ class Runs:
         """The runs that have not ended."""
         return [run for run in self._runs.values() if not run.ended]
 
+    def has_running(self, tenant: str | None, session_id: str) -> bool:
+        """Return whether a chat of a session runs that will be remembered in it."""
+        return any(
+            run.caller.tenant == tenant and run.request.session_id == session_id and run.request.recall is not None
+            for run in self.running
+        )
+
     async def drain(self, seconds: float) -> int:
         """Take no new runs and let the others finish; end those that did not after `seconds`, and return how many."""
         self.draining = True

@@ -25,7 +25,7 @@ class RequestMark:
     """By what a repeated request is known.
 
     Attributes:
-        digest: Of caller, surface and body: equal requests have equal ones.
+        digest: Of caller, surface, session and body: equal requests have equal ones.
         key: The `Idempotency-Key` of the caller, with the name of its key; `None` if it sent none.
         is_retry: Whether the caller says that it repeats a request.
     """
@@ -35,13 +35,17 @@ class RequestMark:
     is_retry: bool = False
 
 
-def mark_of(headers: Mapping[str, str], key_name: str, surface: str, body: bytes) -> RequestMark:
-    """Return the mark of a request; `headers` have lower-case names.
+def mark_of(
+    headers: Mapping[str, str], key_name: str, surface: str, session_id: str | None, body: bytes
+) -> RequestMark:
+    """Return the mark of a request; `headers` have lower-case names. The session can stand in a header.
 
     Raises:
         BadIdempotencyKey: it is empty, or too long.
     """
-    digest = hashlib.sha256(b"\0".join((key_name.encode(), surface.encode(), body))).digest()
+    # A digest, since the caller's own id can have any characters.
+    session = b"" if session_id is None else hashlib.sha256(session_id.encode()).digest()
+    digest = hashlib.sha256(b"\0".join((key_name.encode(), surface.encode(), session, body))).digest()
     given = headers.get("idempotency-key")
     if given is not None and not 0 < len(given) <= MAX_KEY_CHARACTERS:
         raise BadIdempotencyKey(f"Idempotency-Key must have 1 to {MAX_KEY_CHARACTERS} characters.")

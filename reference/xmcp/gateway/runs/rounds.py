@@ -74,15 +74,28 @@ class Rounds:
         self._forget_old(now)
 
     def completed(self, history: Sequence[Message], tenant: str | None, now: float) -> list[Message]:
-        """Return a client's history with what it lacks, as far as it is kept for the tenant."""
-        self._forget_old(now)
-        return [complete for message in history for complete in self._complete(message, tenant)]
+        """Return a client's history with what it lacks, as far as it is kept for the tenant.
 
-    def _complete(self, message: Message, tenant: str | None) -> Sequence[Message]:
+        Each round comes back once, so that a short history that has one many times does not become a giant one.
+        """
+        self._forget_old(now)
+        complete: list[Message] = []
+        back: set[str] = set()
+        for message in history:
+            run_id = self._round_of(message, tenant)
+            if run_id is None or run_id in back:
+                complete.append(message)
+            else:
+                back.add(run_id)
+                complete += self._rounds[run_id].messages
+        return complete
+
+    def _round_of(self, message: Message, tenant: str | None) -> str | None:
+        """Return the run whose round a message stands for; `None` if it stands for none that is kept."""
         calls = {call["id"] for call in message.get("tool_calls") or ()}
         run_id = run_of_call(next(iter(calls))) if calls else None
         kept = None if run_id is None else self._rounds.get(run_id)
-        return [message] if kept is None or kept.tenant != tenant or kept.calls != calls else kept.messages
+        return None if kept is None or kept.tenant != tenant or kept.calls != calls else run_id
 
     def _forget_old(self, now: float) -> None:
         for run_id in self._kept.forget(now):

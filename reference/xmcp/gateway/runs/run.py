@@ -15,6 +15,7 @@ from xmcp.chat import client_made_errors
 from xmcp.chat.errors import ProviderError, QuotaExceeded
 from xmcp.chat.events import ChatChunk
 from xmcp.chat.json_values import encode_json
+from xmcp.chat.messages import size_of
 from xmcp.client.calls.worker_threads import in_worker_if_large, rough_size_of
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.middleware import ToolState
@@ -87,6 +88,7 @@ class Run(RunRecord):
         self._patience: Patience | None = None
         self._unread = 0
         self._published_bytes = 0
+        self._history_size = 0
         self._started_at = time.perf_counter()
         self._loop = asyncio.get_running_loop()
         self._left_alone: asyncio.TimerHandle | None = None
@@ -99,8 +101,12 @@ class Run(RunRecord):
 
     @property
     def size(self) -> int:
-        """About how many bytes the run keeps in memory: its request, its events, and as much again for the history."""
-        return 2 * self.request.size + self._ring.size + self._published_bytes
+        """About how many bytes the run keeps in memory: its request, its events, and the history.
+
+        The history has what the model read of tools, of which the events have only the beginning.
+        """
+        history = max(self.request.size, self._history_size)
+        return self.request.size + history + self._ring.size + self._published_bytes
 
     def start(self) -> None:
         """Begin, in a task of its own."""
@@ -235,6 +241,7 @@ class Run(RunRecord):
         finally:
             patience.close()
             self.history = with_open_calls(stream.history, translation.open_ids)
+            self._history_size = sum(map(size_of, self.history))
             for usage in stream.unreported():
                 for event in _written(translation, usage):
                     self._offer(*event)
