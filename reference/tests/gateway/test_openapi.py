@@ -247,5 +247,6 @@ def test_so_it_is_for_a_tenant_and_its_key(call: Caller, gateway: tuple[str, dic
     call("DELETE", "/admin/keys/{key_id}", 204, key_id=made["id"])
     limited("GET", "/v1/models", 401)
     call("DELETE", "/admin/tenants/{name}", 204, name="house")
+    call("POST", "/admin/tenants", 409, {"name": "house"})
     call("GET", "/admin/tenants")
     call("GET", "/admin/audit")

@@ -69,6 +69,28 @@ async def test_a_turn_whose_calls_are_left_to_the_client_comes_into_the_session_
     assert texts(model.requests[5])[:2] == ["hi", "hello"]
 
 
+async def test_a_client_that_sends_back_only_the_turn_with_its_calls_keeps_the_session() -> None:
+    tools = [{"type": "function", "function": {"name": "ask_page", "parameters": {"type": "object"}}}]
+    calls = asks(("add", {"a": 1, "b": 2}), "ask_page")
+    model = ScriptedModel("hello Ann", calls, "blue it is", "as said")
+    async with served(model) as up, up.http() as http:
+        await http.post("/chat", json={"session_id": "s", "input": "I am Ann"})
+        asked = {"session_id": "s", "client_tools": tools}
+        (call,) = (await http.post("/chat", json={**asked, "input": "which colour?"})).json()["tool_calls"]
+        function = {"name": call["tool"], "arguments": call["text"]}
+        turn = [
+            {"role": "user", "content": "which colour?"},
+            {"role": "assistant", "tool_calls": [{"id": call["call_id"], "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": call["call_id"], "content": "blue"},
+        ]
+        answered = await http.post("/chat", json={**asked, "messages": turn})
+        await http.post("/chat", json={"session_id": "s", "input": "and?"})
+    assert (answered.json()["answer"], answered.headers["xmcp-history"]) == ("blue it is", "remembered")
+    assert texts(model.requests[2])[:3] == ["I am Ann", "hello Ann", "which colour?"]
+    assert roles(model.requests[2])[3:] == ["assistant", "tool", "tool"]
+    assert texts(model.requests[3])[:3] == ["I am Ann", "hello Ann", "which colour?"]
+
+
 async def test_a_session_keeps_its_newest_turns() -> None:
     model = ScriptedModel(*(f"answer {number}" for number in range(5)))
     async with served(model, {"sessions": {"max_messages": 4}}) as up, up.http() as http:

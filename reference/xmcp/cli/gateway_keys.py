@@ -94,6 +94,9 @@ def add(where: tuple[Path, str | None], /, name: str, tenant: str, days: float |
         stored = _in_transaction(database, work)
     except key_store.TooManyKeys:
         raise click.ClickException(f"The tenant {tenant} has too many keys. Revoke some.") from None
+    except key_store.TenantDeleted:
+        told = f"The tenant {tenant} was deleted, and what it had is kept under the name. Choose another name."
+        raise click.ClickException(told) from None
     click.echo(f"The key, which nothing else keeps:\n\n{key}\n\nIt is {_line(stored)}")
 
 

@@ -137,9 +137,10 @@ async def test_revoked_expired_and_of_a_deleted_tenant(database: str) -> None:
         assert (await lookups.keys.caller(key)).tenant == "acme"
         lookups.clock.now += 1
         assert await refused(lookups, key) == "This key was revoked."
-        add_tenant(stored, "gone")
+        with pytest.raises(key_store.TenantDeleted):
+            add_tenant(stored, "gone")
         lookups.clock.now += stored_keys.UNKNOWN_SECONDS
-        assert await refused(lookups, of_gone) == "This key was revoked."
+        assert await refused(lookups, of_gone) == "There is no such key."
 
 
 async def test_a_key_that_expires_while_it_is_cached_is_refused_at_once(tmp_path) -> None:

@@ -27,6 +27,10 @@ KEYS_OF_A_TENANT: Final = 1_000
 """Maximum number of keys of a tenant that are not revoked."""
 
 
+class TenantDeleted(ValueError):
+    """A tenant of this name was deleted; chats and counts of it are still kept under the name."""
+
+
 class NoSuchTenant(ValueError):
     """There is no tenant of this name."""
 
@@ -172,8 +176,14 @@ def has_tenant(run: Execute, name: str) -> bool:
 
 
 def put_tenant(run: Execute, by: Actor, name: str, limits: Limits) -> bool:
-    """Add a tenant, or set the limits of one; return whether it is new."""
+    """Add a tenant, or set the limits of one; return whether it is new.
+
+    Raises:
+        TenantDeleted: there was one of this name, whose chats another one must not see.
+    """
     before = run("SELECT limits FROM tenants WHERE name = ?", [name])
+    if not before and run("SELECT 1 FROM admin_audit WHERE action = 'tenant.delete' AND subject = ? LIMIT 1", [name]):
+        raise TenantDeleted(name)
     run(
         "INSERT INTO tenants (name, limits, created_at) VALUES (?, ?, ?) "
         "ON CONFLICT (name) DO UPDATE SET limits = excluded.limits",
@@ -187,7 +197,7 @@ def put_tenant(run: Execute, by: Actor, name: str, limits: Limits) -> bool:
 
 
 def delete_tenant(run: Execute, by: Actor, name: str) -> bool:
-    """Delete a tenant and revoke its keys, for good: a later tenant of its name has none of them."""
+    """Delete a tenant and revoke its keys, for good: there will be no other tenant of its name."""
     if not has_tenant(run, name):
         return False
     run("UPDATE api_keys SET revoked_at = ? WHERE tenant = ? AND revoked_at IS NULL", [now_ms(), name])

@@ -79,10 +79,14 @@ async def put_tenant(request: Request) -> Response:
     """`POST /admin/tenants`: add a tenant, or set the limits of one."""
     body = await _body(request, TenantBody)
     by = _actor(request)
-    new = await _run(request, lambda run: key_store.put_tenant(run, by, body.name, body.limits))
+    try:
+        new = await _run(request, lambda run: key_store.put_tenant(run, by, body.name, body.limits))
+    except key_store.TenantDeleted:
+        told = "A tenant of this name was deleted, and what it had is kept under the name. Choose another one."
+        raise Refused(409, told, "tenant_deleted", "name") from None
     gateway_of(request).access.forget(tenant=body.name)
-    told = {"name": body.name, "limits": key_store.limits_to_dict(body.limits)}
-    return json_response(told, 201 if new else 200)
+    answer = {"name": body.name, "limits": key_store.limits_to_dict(body.limits)}
+    return json_response(answer, 201 if new else 200)
 
 
 async def delete_tenant(request: Request) -> Response:

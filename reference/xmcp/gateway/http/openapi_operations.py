@@ -260,7 +260,7 @@ OPERATIONS: Final = (
         "Add a tenant, or set the limits of one.",
         _json(stored.TENANT),
         stored.TENANT_BODY,
-        {**_BODY, **_KEYS},
+        {**_BODY, **_KEYS, 409: "A tenant of this name was deleted."},
         {200: "The tenant has these limits now.", 201: "The tenant is new."},
     ),
     Operation(

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xmcp.chat.messages import Message, text_of
+from xmcp.gateway.runs.rounds import run_of_call
 from xmcp.gateway.sessions.window import turns_of
 
 
 def rehydrated(sent: Sequence[Message], remembered: Sequence[Message]) -> list[Message] | None:
     """Return the history that was sent, with the remembered turns in the place of those that show the same.
 
-    Either may begin later, where its window did; and the sent one may end earlier, where a person goes back. `None`:
-    what both have is not the same, or there is none; or the sent one has calls of tools, and so lacks nothing.
+    Either may begin later, where its window did; and the sent one may end earlier, where a person goes back. A turn at
+    the end of the sent one, whose calls of the client's own tools are answered there, follows what is remembered.
+    `None`: what both have is not the same, or there is none; or the sent one has calls of tools, and so lacks nothing.
     """
-    if any(message["role"] == "tool" for message in sent):
-        return None
     instructions, shown = turns_of(sent)
+    last = shown.pop() if shown and _is_answered_by_client(shown[-1]) else []
+    if any(message["role"] == "tool" for turn in shown for message in turn):
+        return None
     known = turns_of(remembered)[1]
+    if last and not shown:
+        return [*instructions, *(message for turn in (*known, last) for message in turn)]
     for end in range(len(known), 0, -1):
         both = min(len(shown), end)
         before, same = shown[: len(shown) - both], known[end - both : end]
         if both and all(map(_shows, shown[len(before) :], same)):
-            return [*instructions, *(message for turn in (*before, *same) for message in turn)]
+            return [*instructions, *(message for turn in (*before, *same, last) for message in turn)]
     return None
+
+
+def _is_answered_by_client(turn: Sequence[Message]) -> bool:
+    """Return whether a turn ends with the results of calls that a gateway left to its client."""
+    return turn[-1]["role"] == "tool" and run_of_call(turn[-1].get("tool_call_id")) is not None
 
 
 def _shows(shown: Sequence[Message], known: Sequence[Message]) -> bool:
