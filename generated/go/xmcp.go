@@ -401,8 +401,8 @@ type ChatResult struct {
 	Displays                                                                                     []DisplayEnvelope `json:"displays"`
 	// The conversation, to be passed to the next chat; absent where the reader is not to see it.
 	History                                                                                      []Message         `json:"history,omitempty"`
-	// `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or
-	// `empty`.
+	// `stop`, `tool_calls`, `display`, `clarify`, `max_turns`, `timeout`, `length`,
+	// `content_filter` or `empty`.
 	StopReason                                                                                   string            `json:"stop_reason"`
 	Usage                                                                                        UsageTotal        `json:"usage"`
 }

@@ -490,8 +490,8 @@ pub struct ChatResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Message>>,
 
-    /// `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or
-    /// `empty`.
+    /// `stop`, `tool_calls`, `display`, `clarify`, `max_turns`, `timeout`, `length`,
+    /// `content_filter` or `empty`.
     pub stop_reason: String,
 
     pub usage: UsageTotal,

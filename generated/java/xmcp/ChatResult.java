@@ -50,8 +50,8 @@ public class ChatResult {
     public void setHistory(List<Message> value) { this.history = value; }
 
     /**
-     * `stop`, `display`, `clarify`, `max_turns`, `timeout`, `length`, `content_filter` or
-     * `empty`.
+     * `stop`, `tool_calls`, `display`, `clarify`, `max_turns`, `timeout`, `length`,
+     * `content_filter` or `empty`.
      */
     @JsonProperty("stop_reason")
     public String getStopReason() { return stopReason; }
