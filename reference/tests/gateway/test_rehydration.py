@@ -114,3 +114,30 @@ async def test_a_request_for_a_title_does_not_take_the_place_of_the_conversation
         await completion(up, user("Tags?"), said("?"), user("Tags!"), model="assistant:plain")
         _, told = await completion(up, user("1 + 2?"), said("It is 3."), user("sure?"))
     assert told == "remembered"
+
+
+def answered(call_id: str) -> list[dict[str, Any]]:
+    """Return a turn that ends with the result of a call."""
+    return [
+        user("colour?"),
+        {"role": "assistant", "content": None, "tool_calls": [{**CALL, "id": call_id}]},
+        {"role": "tool", "tool_call_id": call_id, "content": "blue"},
+    ]
+
+
+LEFT = answered(f"ct_{'0' * 32}_0")
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ([*LEFT], [*ONE, *TWO, *LEFT]),
+        ([SYSTEM, *LEFT], [SYSTEM, *ONE, *TWO, *LEFT]),
+        ([user("two"), said("I add. It is 3."), *LEFT], [*TWO, *LEFT]),
+        ([user("another"), said("one"), *LEFT], None),
+        (answered("c9"), None),
+        ([*LEFT, said("It is blue.")], None),
+    ],
+)
+def test_a_turn_with_results_of_the_client_follows_what_is_remembered(sent: list[Any], expected: Any) -> None:
+    assert rehydrated(sent, [*ONE, *TWO]) == expected
