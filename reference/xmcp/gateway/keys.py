@@ -41,7 +41,8 @@ class Keys:
         environment: Mapping[str, str],
         tenants: Sequence[Tenant] = (),
     ) -> None:
-        limits = {tenant.name: limits_of(tenant) for tenant in tenants}
+        self.tenant_limits = limits = {tenant.name: limits_of(tenant) for tenant in tenants}
+        """What the tenants of the file may use, also with keys that do not stand in it."""
         self._callers: list[tuple[bytes, Caller]] = []
         self._anybody = None if keys else Caller("local", profile=events, grant=Grant(frozenset(SCOPES)))
         for key in keys:

@@ -81,6 +81,18 @@ async def test_keys_of_the_file_go_on_beside_those_of_the_database(tmp_path) -> 
             assert (await http.post("/chat", json=HI, headers=headers)).status_code == 200
 
 
+async def test_the_limits_of_a_tenant_in_the_file_hold_for_its_keys_in_the_database(tmp_path) -> None:
+    stored = key_database(str(tmp_path / "keys.db"))
+    for tenant in ("acme", "other"):
+        add_tenant(stored, tenant)
+    limited, free = (bearer(add_key(stored, tenant)) for tenant in ("acme", "other"))
+    config = {"tenants": [{"name": "acme", "tokens_per_day": 1}]}
+    async with served(ScriptedModel(then="hello"), config, database=stored) as up, up.http() as http:
+        answers = [await http.post("/chat", json={"input": "hi"}, headers=key) for key in (limited, free)]
+    assert [answer.status_code for answer in answers] == [429, 200]
+    assert answers[0].json()["error"]["code"] == "insufficient_quota"
+
+
 async def test_a_route_says_which_scope_a_key_lacks(tmp_path) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
     add_tenant(stored, "acme")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -85,7 +85,9 @@ class Access:
             raise KeyRefused("Send a key of this gateway: Authorization: Bearer KEY.")
         if self._stored is None:
             raise KeyRefused("There is no such key.")
-        return await self._stored.caller(key)
+        stored = await self._stored.caller(key)
+        in_file = self._keys.tenant_limits.get(stored.tenant or "")
+        return stored if in_file is None else replace(stored, grant=replace(stored.grant, tenant_limits=in_file))
 
     def count_request(self, caller: Caller) -> TooFast | None:
         """Count a request of a caller; return why it is one too many."""
