@@ -140,4 +140,5 @@ LEFT = answered(f"ct_{'0' * 32}_0")
     ],
 )
 def test_a_turn_with_results_of_the_client_follows_what_is_remembered(sent: list[Any], expected: Any) -> None:
-    assert rehydrated(sent, [*ONE, *TWO]) == expected
+    assert rehydrated(sent, [*ONE, *TWO], goes_on=True) == expected
+    assert rehydrated(sent, [*ONE, *TWO]) is None

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.calls.worker_threads import in_worker_if_large
@@ -271,7 +272,8 @@ class Gateway:
         if not known:
             return replace(request, recall="as-sent" if sent else "new")
         size = request.size + sum(map(size_of, known))
-        history = known if request.continues else await in_worker_if_large(size, rehydrated, sent, known)
+        recalling = partial(rehydrated, sent, known, goes_on=request.query is None)
+        history = known if request.continues else await in_worker_if_large(size, recalling)
         if history is None:
             return replace(request, recall="as-sent")
         size = request.size + sum(map(size_of, history))

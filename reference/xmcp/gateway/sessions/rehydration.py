@@ -9,15 +9,17 @@ from xmcp.gateway.runs.rounds import run_of_call
 from xmcp.gateway.sessions.window import turns_of
 
 
-def rehydrated(sent: Sequence[Message], remembered: Sequence[Message]) -> list[Message] | None:
+def rehydrated(
+    sent: Sequence[Message], remembered: Sequence[Message], *, goes_on: bool = False
+) -> list[Message] | None:
     """Return the history that was sent, with the remembered turns in the place of those that show the same.
 
-    Either may begin later, where its window did; and the sent one may end earlier, where a person goes back. A turn at
-    the end of the sent one, whose calls of the client's own tools are answered there, follows what is remembered.
+    Either may begin later, where its window did; and the sent one may end earlier, where a person goes back. Where the
+    last turn of the sent one `goes_on`, from results of the client's own tools, it follows what is remembered.
     `None`: what both have is not the same, or there is none; or the sent one has calls of tools, and so lacks nothing.
     """
     instructions, shown = turns_of(sent)
-    last = shown.pop() if shown and _is_answered_by_client(shown[-1]) else []
+    last = shown.pop() if goes_on and shown and _is_answered_by_client(shown[-1]) else []
     if any(message["role"] == "tool" for turn in shown for message in turn):
         return None
     known = turns_of(remembered)[1]
