@@ -115,6 +115,14 @@ async def test_a_repetition_gets_the_answer_of_the_run_that_it_joins() -> None:
     assert other.headers["xmcp-replayed"] == later.headers["xmcp-replayed"] == "true"
 
 
+async def test_equal_requests_at_the_same_moment_have_runs_of_their_own() -> None:
+    model = ScriptedModel(then="hi")
+    async with served(model) as gateway, gateway.http() as http:
+        answers = await asyncio.gather(*(http.post("/chat", json={"input": "x"}) for _ in range(40)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.json()["run_id"] for answer in answers}) == len(model.requests) == 40
+
+
 async def test_an_equal_request_that_is_no_repetition_has_a_run_of_its_own() -> None:
     async with served(ScriptedModel("one", "two")) as gateway, gateway.http() as http:
         texts = [

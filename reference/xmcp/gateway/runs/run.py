@@ -81,6 +81,7 @@ class Run(RunRecord):
         self._ring = EventRing()
         self._joined = JoinedText(limits.join, self._publish_joined) if limits.join else None
         self._readers: set[Reader] = set()
+        self._was_read = False
         self._begun = asyncio.Event()
         self._over = asyncio.Event()
         self._ended_by: EndedBy | None = None
@@ -129,6 +130,7 @@ class Run(RunRecord):
         """Return a new reader of the events after the place `after`; it must be closed."""
         reader = Reader(self, after)
         self._readers.add(reader)
+        self._was_read = True
         if self._left_alone is not None:
             self._left_alone.cancel()
             self._left_alone = None
@@ -141,8 +143,8 @@ class Run(RunRecord):
 
     @property
     def is_alone(self) -> bool:
-        """Whether nobody reads it."""
-        return not self._readers
+        """Whether nobody reads it any more; one that has just begun has its reader in a moment."""
+        return self._was_read and not self._readers
 
     def left(self, reader: Reader) -> None:
         """Take note that a reader has left; for the reader."""
