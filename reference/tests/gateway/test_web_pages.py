@@ -22,6 +22,9 @@ async def test_a_page_of_a_named_origin_may_call_and_reads_streams_and_refusals(
         streamed = await http.post("/chat", json={"input": "hi"}, headers=headers)
         assert streamed.headers["access-control-allow-origin"] == ORIGIN
         assert types_in(streamed.text)[-1] == "run.finished"
+        readable = set(streamed.headers["access-control-expose-headers"].split(", "))
+        own = {name for name in streamed.headers if name.startswith("xmcp-")}
+        assert own | {"xmcp-history", "xmcp-replayed", "retry-after"} <= readable
         refused = await http.post("/chat", json={"input": "hi"}, headers={"origin": ORIGIN})
         assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, ORIGIN)
 

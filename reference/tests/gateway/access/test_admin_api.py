@@ -200,6 +200,10 @@ def test_the_command_line_adds_lists_and_revokes_without_http(database: str) -> 
     changes = in_database(key_database(database), lambda run: key_store.list_changes(run, "", 100))
     assert [one["action"] for one in changes] == ["tenant.add", "key.add", "key.revoke"]
     assert changes[0]["actor"].startswith("command line")
+    in_database(key_database(database), lambda run: key_store.delete_tenant(run, key_store.Actor("root"), "acme"))
+    gone = run(database, "add", "front-end", "--tenant", "acme")
+    assert gone.exit_code == 1
+    assert "was deleted" in gone.output
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ async def test_there_are_never_more_rows_than_the_most(database: str, monkeypatc
 async def test_without_a_database_it_is_said_what_to_set() -> None:
     async with served(ScriptedModel("hi")) as gateway, gateway.http() as http:
         answer = await http.get("/analytics/usage")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "no_database")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "audit_not_configured")
     assert "[audit]" in answer.json()["error"]["message"]
 
 

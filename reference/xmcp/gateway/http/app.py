@@ -73,7 +73,7 @@ def _open_to(origins: Sequence[str]) -> list[Middleware]:
             allow_origins=list(origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
-            expose_headers=["xmcp-run-id", "xmcp-replayed", "retry-after", "retry-after-ms"],
+            expose_headers=["xmcp-run-id", "xmcp-history", "xmcp-replayed", "retry-after", "retry-after-ms"],
         )
     ]
 

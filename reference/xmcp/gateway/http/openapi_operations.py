@@ -73,7 +73,7 @@ _RETRIES: Final = {"header Idempotency-Key": {"type": "string", "minLength": 1, 
 _TIME: Final = {"type": "string", "description": "Such as 2026-11-30 or 2026-11-30T12:00:00Z."}
 _REPORT: Final = {
     400: "A parameter is wrong, or the time is too long.",
-    409: "This gateway records no chats.",
+    501: "This gateway records no chats.",
     429: "A report is being read for your tenant, or too many are.",
     503: "The database cannot be read, or takes too long.",
 }

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.audit.report import ReportName, Wanted
 from xmcp.gateway.audit.reports import ReportsBusy
+from xmcp.gateway.http.archive_refusals import not_configured
 from xmcp.gateway.http.chats import caller_of, gateway_of
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.request import Caller
@@ -78,7 +79,7 @@ def _cache(request: Request) -> TenantCache:
 async def _report(request: Request, name: ReportName) -> Response:
     reports = gateway_of(request).reports
     if reports is None:
-        raise Refused(409, "This gateway records no chats: set database in [audit].", "no_database")
+        raise not_configured()
     wanted = _wanted(request)
     try:
         found = await reports.read(name, wanted)
