@@ -46,6 +46,18 @@ async def test_a_session_goes_on_after_a_restart_byte_for_byte(database: str, di
     assert sum(message["role"] == "tool" for message in sent) == 2
 
 
+async def test_a_restored_session_has_no_turn_that_waits_for_its_client(database: str) -> None:
+    tool = {"type": "function", "function": {"name": "ask_page", "parameters": {"type": "object"}}}
+    async with recorded(ScriptedModel("hello", asks("ask_page")), database) as up, up.http() as http:
+        await ask(up, "hi")
+        body = {"input": "which colour?", "session_id": "s", "client_tools": [tool]}
+        assert (await http.post("/chat", json=body)).json()["stop_reason"] == "tool_calls"
+    model = ScriptedModel(then="ok")
+    async with recorded(model, database) as up:
+        assert (await ask(up, "never mind")).status_code == 200
+    assert contents(model) == [("user", "hi"), ("assistant", "hello"), ("user", "never mind")]
+
+
 async def test_a_restored_session_has_the_window_of_the_gateway(database: str) -> None:
     async with recorded(ScriptedModel(*(f"answer {n}" for n in range(4))), database) as up:
         for number in range(4):
