@@ -1,0 +1,1 @@
+"""One gateway in several processes: which of them a request belongs to, and how they reach each other."""
