@@ -114,7 +114,11 @@ async def test_a_server_that_never_answers_costs_no_more_than_the_connect_timeou
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     async with (
         listening(never_answer) as port,
-        ai([silent, f"http://127.0.0.1:{port}", servers.plain()], connect_timeout=1) as client,
+        ai(
+            [*(ServerTarget(one, connect_timeout=1) for one in (silent, f"http://127.0.0.1:{port}")), servers.plain()],
+            connect_timeout=300,
+        ) as client,
+        asyncio.timeout(60),
     ):
         told = [chunk async for chunk in client.stream_chat("q", [])]
     warnings = [chunk.text or "" for chunk in told if chunk.type == "warning"]
