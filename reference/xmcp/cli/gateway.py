@@ -94,7 +94,7 @@ def serve(
     Exit codes: 0 ended by a signal, 1 could not start, 2 usage.
     """
     from xmcp.cli.gateway_parts import CannotServe, gateway_of, metrics_of
-    from xmcp.cli.tracing import CannotTrace, tracing
+    from xmcp.cli.open_telemetry import CannotExport, exporting
     from xmcp.gateway.config import GatewayConfig
     from xmcp.gateway.config_file import BadConfig, read_config
     from xmcp.gateway.serving import GatewayServer, UnsafeListening, refuse_unsafe
@@ -111,7 +111,7 @@ def serve(
         refuse_unsafe(config)
         made = gateway_of(config, os.environ, **wanted)
         listening = listen(config.listen.host, config.listen.port)
-        with tracing("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
+        with exporting("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
             line = served_on("The gateway", config.listen.host, listener, "")
             told = f"{line}, with {', '.join(made.model_ids)}"
             told += "" if metrics is None else f"; its metrics on {metrics.url}"
@@ -124,7 +124,7 @@ def serve(
                 access_log=log_level == "debug",
             )
             server.run([listener])
-    except (BadConfig, UnsafeListening, CannotServe, CannotTrace, ServeError) as error:
+    except (BadConfig, UnsafeListening, CannotServe, CannotExport, ServeError) as error:
         raise click.ClickException(str(error)) from None
     except SystemExit:  # raised by uvicorn when the application did not start
         raise click.ClickException("The gateway could not start. The log above says why.") from None
