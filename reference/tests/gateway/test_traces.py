@@ -177,4 +177,5 @@ def test_spans_and_metrics_reach_a_collector(monkeypatch: pytest.MonkeyPatch) ->
     assert set(bodies) == {"/v1/traces", "/v1/metrics"}
     assert b"a-span" in bodies["/v1/traces"]
     assert b"a-count" in bodies["/v1/metrics"]
+    # The SDK adds the id: without one, the sums of several processes would take each other's place.
     assert all(b"xmcp-gateway" in body and b"service.instance.id" in body for body in bodies.values())

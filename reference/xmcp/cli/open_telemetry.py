@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
-from uuid import uuid4
 
 _LAST_EXPORT_MS: Final = 5_000
 """How long a collector that does not answer can hold up the end of the program, for metrics."""
@@ -101,7 +100,4 @@ def _export_metrics(service: str, environment: Mapping[str, str], kind: str) -> 
 def _resource(service: str, environment: Mapping[str, str]) -> Any:
     from opentelemetry.sdk.resources import Resource
 
-    attributes = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": service}
-    if "service.instance.id" not in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""):
-        attributes["service.instance.id"] = str(uuid4())  # else the sums of several processes take each other's place
-    return Resource.create(attributes)
+    return Resource.create({} if environment.get("OTEL_SERVICE_NAME") else {"service.name": service})
