@@ -13,9 +13,9 @@ from typing import Final
 from xmcp.gateway.access.database_thread import DatabaseDown, DatabaseThread
 from xmcp.gateway.access.issued_keys import Pepper, same_mac
 from xmcp.gateway.access.key_store import StoredKey, find_key
-from xmcp.gateway.grants import Grant
+from xmcp.gateway.grants import Grant, Profile
 from xmcp.gateway.ids import now_ms
-from xmcp.gateway.runs.request import Caller, Profile
+from xmcp.gateway.runs.request import Caller
 
 KNOWN_SECONDS: Final = 30.0
 """How long a key is used that the database had: so long after its revocation it may still open."""
