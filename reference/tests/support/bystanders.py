@@ -12,6 +12,8 @@ from support.scripted_model import ScriptedModel
 from xmcp.providers import Completion, ModelRequest
 
 WORDS = "the bystander speaks"
+ENDLESS = "somebody else speaks"
+"""What others say who want an answer that goes on for as long as that of the bystander."""
 
 
 class Speaking(ScriptedModel):
@@ -29,14 +31,16 @@ class Speaking(ScriptedModel):
         return [one for one in said if one != WORDS]
 
     def _answer(self, request: ModelRequest) -> Any:
-        return self._speech() if request.messages[-1]["content"] == WORDS else "ok"
+        said = request.messages[-1]["content"]
+        return self._speech(counted=said == WORDS) if said in (WORDS, ENDLESS) else "ok"
 
-    async def _speech(self) -> AsyncGenerator[str | Completion, None]:
+    async def _speech(self, *, counted: bool) -> AsyncGenerator[str | Completion, None]:
+        piece = "a" if counted else "b" * 10_000
         while not self.end.is_set():
-            yield "a"
-            self.spoken += 1
+            self.spoken += counted
+            yield piece
             await asyncio.sleep(0.01)
-        yield Completion("a" * self.spoken)
+        yield Completion("")
 
 
 @asynccontextmanager
