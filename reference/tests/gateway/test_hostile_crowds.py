@@ -124,14 +124,18 @@ async def test_requests_in_one_piece_are_answered_in_their_order() -> None:
 
 
 async def test_requests_behind_a_stream_wait_for_it_and_end_with_their_client() -> None:
-    async with bystander({"runs": {"client_gone_seconds": 0}}) as (up, model):
+    config = {"runs": {"client_gone_seconds": 0}, "listen": {"send_seconds": 3_600}}
+    async with bystander(config) as (up, model):
         stream = post("/chat", json.dumps({"input": ENDLESS}).encode(), "accept: text/event-stream")
         async with connected(up.url) as (reader, writer):
             writer.write(stream + post("/chat", b'{"input": "behind"}') * 200)
             await until(lambda: len(up.gateway.runs.running) == 2, 60)
             await reader.read(1_000)
             await is_served(up)
-        await until(lambda: len(up.gateway.runs.running) == 1, 60)
+            run = up.gateway.runs.running[-1]
+            assert run.request.query == ENDLESS
+        await until(lambda: run.ended, 60)
+        assert run.state.status == "cancelled"  # and it did not run to its end, unread
         assert set(model.asked_by_others) == {ENDLESS, "an ordinary caller"}
 
 
