@@ -58,6 +58,7 @@ def test_of_gateways_that_start_at_once_with_two_peppers_one_is_refused(database
 @pytest.fixture
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], str]:
     """A file with a database of keys; the function sets the pepper, and returns its path."""
+    monkeypatch.setattr("logging.config.dictConfig", lambda _: None)  # which would hold for all later tests, too
     file = tmp_path / "gateway.toml"
     file.write_text(f'[[models]]\nid = "a"\nprovider = "demo"\n[access]\ndatabase = "{tmp_path / "keys.db"}"\n')
 

@@ -203,6 +203,23 @@ async def test_a_key_that_is_revoked_while_it_is_looked_up_is_refused_from_then_
         assert lookups.queries == 2
 
 
+async def test_a_key_that_was_changed_before_the_database_failed_does_not_go_on(tmp_path) -> None:
+    stored = key_database(str(tmp_path / "keys.db"))
+    add_tenant(stored, "acme")
+    key = add_key(stored, "acme")
+    async with Lookups(stored) as lookups:
+        await lookups.keys.caller(key)
+        lookups.clock.now += stored_keys.KNOWN_SECONDS
+
+        async def fails(_: object) -> None:
+            lookups.keys.forget(lambda one: one.tenant == "acme")
+            raise DatabaseDown
+
+        lookups.thread.run = fails  # type: ignore[assignment, method-assign]
+        with pytest.raises(DatabaseDown):
+            await lookups.keys.caller(key)
+
+
 async def test_a_thousand_requests_of_a_key_ask_once_and_waiting_ones_share_the_question(tmp_path) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
     add_tenant(stored, "acme")
