@@ -20,12 +20,14 @@ from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.hooks.telemetry import ChatTelemetry
+from xmcp.client.loop import chat as loop
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model as Asked
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.providers import Completion, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
+from xmcp.providers.base import Reasoning
 from xmcp.wire import ErrorInfo, ToolResponse
 
 DISPLAY = '<display>{"type":"text","payload":"seen"}</display>'
@@ -381,6 +383,26 @@ async def test_a_provider_that_breaks_its_contract_is_a_provider_error() -> None
         with pytest.raises(ProviderError, match="'model'") as caught:
             await chunks_of(chat(model, StandIn()))
         assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ["x" * 60, Reasoning("y" * 60), Completion("x")],
+        Completion("x" * 101),
+        [Completion(tool_calls=(ToolCall("c", "tell", '"' + "x" * 100 + '"'),))],
+    ],
+    ids=["pieces", "completion", "arguments"],
+)
+async def test_an_answer_of_ones_own_provider_has_the_size_of_any_other(
+    answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "MAX_ANSWER_CHARACTERS", 100)
+    with pytest.raises(ProviderError, match="too large to be read") as caught:
+        await chunks_of(chat(ScriptedModel(answer), StandIn()))
+    assert caught.value.category == "too_large"
+    fits = await chunks_of(chat(ScriptedModel(["x" * 60, Reasoning("y" * 40), Completion("x" * 100)]), StandIn()))
+    assert fits[-1].result is not None
 
 
 async def test_a_model_without_tools_is_offered_none_and_the_caller_is_told() -> None:

@@ -148,6 +148,23 @@ async def test_an_equal_request_joins_a_run_whose_client_has_left() -> None:
     assert len(model.requests) == 1
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_a_failure_after_a_tool_is_repeated_unless_it_was_read_in_a_stream(streamed: bool) -> None:
+    """The AI SDK repeats a request without any mark after an error status; after a stream it is a person who does."""
+    failure = ProviderError("down", category=ErrorCategory.NETWORK, provider="p")
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 2})), failure, "better")
+    asked = {**ASK, "stream": streamed}
+    async with served(model) as gateway, gateway.http() as http:
+        first = await http.post("/v1/chat/completions", json=asked)
+        again = await http.post("/v1/chat/completions", json=asked)
+        marked = await http.post("/v1/chat/completions", json=asked, headers={"x-stainless-retry-count": "1"})
+    assert first.status_code == (200 if streamed else 503)
+    assert ("better" in again.text) is streamed
+    assert (again.headers.get("xmcp-replayed") == "true") is not streamed
+    assert marked.headers["xmcp-replayed"] == "true"
+    assert gateway.shop.calls == ["add"]
+
+
 async def test_an_equal_request_of_another_conversation_joins_no_run() -> None:
     body = {"model": "assistant", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
     async with served(ScriptedModel(["Hel", never], "Hello")) as gateway, gateway.http() as http:
@@ -223,8 +240,8 @@ async def test_a_reader_that_takes_nothing_is_dropped_and_the_run_goes_on() -> N
     async def pause() -> None:
         await asyncio.sleep(0.005)
 
-    pieces = [one for _ in range(160) for one in (piece, pause)]
-    model = ScriptedModel([*pieces, Completion(piece * 160)])
+    pieces = [one for _ in range(100) for one in (piece, pause)]
+    model = ScriptedModel([*pieces, Completion(piece * 100)])
     async with served(model) as gateway, stuck_reader(gateway) as stuck:
         await model.asked.wait()
         (run,) = gateway.gateway.runs.running
@@ -232,7 +249,7 @@ async def test_a_reader_that_takes_nothing_is_dropped_and_the_run_goes_on() -> N
         assert not run.ended
         await run.over()
         assert run.state.status == "finished"
-        assert len(run.state.text) == 160 * 65_536
+        assert len(run.state.text) == 100 * 65_536
         # What had been sent can still be read; it does not end as a whole response does.
         received = b""
         while data := await asyncio.get_running_loop().sock_recv(stuck, 1_000_000):

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 
+import httpx2
 from support.gateways import served, until
 from support.scripted_model import ScriptedModel, asks
 
@@ -109,6 +110,43 @@ async def test_the_name_of_an_unknown_member_comes_back_cut() -> None:
 async def test_what_a_caller_says_of_its_address_does_not_cut_another_connection() -> None:
     async with served(ScriptedModel(then="ok")) as up:
         assert not up.server.config.proxy_headers
+
+
+async def test_bodies_that_arrive_slowly_are_bounded_together_and_leave_room_for_other_tenants() -> None:
+    def hashed(key: str) -> str:
+        return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
+
+    config = {
+        "listen": {"max_body_bytes": 10_000, "max_reading_bytes": 1_024},  # twice the first, so that one fits
+        "keys": [{"name": name, "tenant": name, "hash": hashed(name)} for name in ("a", "b")],
+    }
+    async with served(ScriptedModel(then="ok"), config) as up, up.http() as http:
+        arriving, release = up.server._app.state.arriving, asyncio.Event()
+        body = json.dumps({"input": "x" * 5_980}).encode()
+
+        async def slowly():
+            yield body[:-1]
+            await release.wait()
+            yield body[-1:]
+
+        def ask(key: str, content: object) -> asyncio.Task[httpx2.Response]:
+            headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+            return asyncio.create_task(http.post("/chat", content=content, headers=headers))
+
+        slow = ask("a", slowly())
+        await until(lambda: arriving.bytes == len(body) - 1)
+        refused, other = await ask("a", body), await ask("b", body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "overloaded")
+        assert refused.headers["retry-after"] == "1"
+        assert other.status_code == 200
+        release.set()
+        assert (await slow).status_code == 200
+        assert (await ask("a", body)).status_code == 200
+        release.clear()
+        leaving = ask("a", slowly())
+        await until(lambda: arriving.bytes)
+        leaving.cancel()
+        await until(lambda: not arriving.bytes)
 
 
 async def test_the_tools_are_listed_at_most_every_few_seconds(monkeypatch) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+from pathlib import Path
 
 import pytest
 from support.gateways import served
+from support.recorded_gateways import recorded
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp.gateway.http import routes
 from xmcp.gateway.runs import kept
 from xmcp.gateway.runs.kept import Keeping, Kept
 
@@ -66,6 +70,52 @@ async def test_what_a_caller_sent_counts() -> None:
         assert (await http.get(f"/runs/{answer.json()['run_id']}")).status_code == 404
         small = await http.post("/chat", json={"input": "hi"})
         assert (await http.get(f"/runs/{small.json()['run_id']}")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/sessions/s", "/conversations/{}"])
+async def test_what_was_forgotten_is_shown_by_no_run_and_no_mark(path: str, tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "ask_page", "parameters": {"type": "object"}}}
+    asked = {"input": "my secret", "session_id": "s", "client_tools": [tool]}
+    model = ScriptedModel("it is safe", asks(("add", {"a": 1, "b": 2}), "ask_page"), then="new")
+    async with recorded(model, tmp_path / "audit.db") as up, up.http() as http:
+        key = {"idempotency-key": "k"}
+        first = await http.post("/chat", json=asked, headers=key)
+        await http.post("/chat", json={**asked, "input": "another"})
+        other = await http.post("/chat", json={"input": "hi", "session_id": "t"})
+        if "{}" in path:
+            up.gateway.sessions.drop((None, "s"))  # it is in the archive alone
+        assert len(up.gateway.runs._rounds._rounds) == 1
+        conversation = up.gateway.archive.conversation_of(None, "s")
+        assert (await http.delete(path.format(conversation))).status_code == 204
+        assert (await http.get(f"/runs/{first.json()['run_id']}")).status_code == 404
+        assert (await http.get(f"/runs/{other.json()['run_id']}")).status_code == 200
+        again = await http.post("/chat", json=asked, headers=key)
+        assert (again.json()["answer"], again.headers["xmcp-history"]) == ("new", "new")
+        assert up.gateway.runs._rounds._rounds == {}
+
+
+async def test_a_run_without_a_session_is_forgotten_with_its_conversation(tmp_path: Path) -> None:
+    async with recorded(ScriptedModel(then="ok"), tmp_path / "audit.db") as up, up.http() as http:
+        run = (await http.post("/chat", json={"input": "hi"})).json()["run_id"]
+        assert (await http.delete(f"/conversations/{run}")).status_code == 204
+        assert (await http.get(f"/runs/{run}")).status_code == 404
+
+
+async def test_a_large_run_is_written_in_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    encode = routes.encode_json
+
+    def noted(value: object) -> bytes:
+        threads.append(threading.current_thread())
+        return encode(value)
+
+    monkeypatch.setattr(routes, "encode_json", noted)
+    async with served(ScriptedModel("x" * 1_000_000)) as up, up.http() as http:
+        run = (await http.post("/chat", json={"input": "hi"})).json()["run_id"]
+        for ask in (http.get(f"/runs/{run}"), http.post(f"/runs/{run}/cancel")):
+            assert (await ask).json()["answer"] == "x" * 1_000_000
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
 
 
 async def test_what_the_model_read_of_tools_counts() -> None:

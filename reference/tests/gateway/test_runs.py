@@ -15,7 +15,9 @@ from support.scripted_model import ScriptedModel, asks
 from xmcp.chat.json_values import encode_json
 from xmcp.gateway.runs import run as running
 from xmcp.gateway.runs.events import ENVELOPE_BYTES, RunEvent, new_run_id, place_of
+from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.record import RunRecord
+from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.ring import EventRing
 
 SSE = {"accept": "text/event-stream"}
@@ -128,6 +130,41 @@ async def test_fifty_chats_at_the_same_time_keep_apart() -> None:
         texts = [data["text"] for name, _, data in events_in(answer.text) if name == "text.delta"]
         assert set("".join(texts).split()) == {f"n{number}"}
     assert len({answer.headers["xmcp-run-id"] for answer in answers}) == 50
+
+
+async def test_a_run_that_is_cancelled_before_its_first_step_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "CLEANUP_SECONDS", 3_600)
+    ended: list[RunRecord] = []
+    limits = RunLimits(deadline=30, first_event=30, idle=30, grace=30)
+    asked = ChatRequest(surface="chat", model="m", query="hi")
+    run = running.Run(asked, Caller("k"), never_opened, limits, [], ended.append)
+    run.start()
+    run.cancel("caller")
+    async with asyncio.timeout(30):
+        await run.over()
+    assert run.state.status == "cancelled"
+    await asyncio.sleep(0)
+    assert ended == [run]
+
+
+async def test_whatever_fails_at_the_end_of_a_run_leaves_its_session_and_its_place_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with served(ScriptedModel(then="ok"), {"runs": {"keep_seconds": 0}}) as up, up.http() as http:
+
+        def fails(*_: object) -> None:
+            raise ValueError("of a test")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(up.gateway.runs._rounds, "keep", fails)
+            await http.post("/chat", json={"input": "hi", "session_id": "s"})
+        assert (await http.post("/chat", json={"input": "hi", "session_id": "s"})).status_code == 200
+        assert up.gateway.runs.places.running == 0
+        await until(lambda: up.gateway.runs.get("", Caller("k")) is None and not up.gateway.runs._runs)
+
+
+def never_opened(_: Caller) -> Any:
+    raise AssertionError("opened")
 
 
 def event(seq: int, size: int) -> RunEvent:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from typing import Any
 
+import pytest
 from support.clock import never
 from support.gateways import served, until
 from support.scripted_model import ScriptedModel, asks
@@ -176,6 +177,31 @@ async def test_a_chat_that_failed_or_was_cancelled_leaves_a_history_that_goes_on
     assert problem(read) is None
     assert [message["content"] for message in read if message["role"] == "user"] == ["one", "two", "three", "four"]
     assert sum(message["role"] == "tool" for message in read) == 2
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ProviderError("no", category=ErrorCategory.CONTENT, provider="p"),
+        ProviderError("too long", category=ErrorCategory.CONTEXT, provider="p", status=400),
+        ProviderError("messages.2: an image that is none", provider="p", status=400),
+        ProviderError("messages.2: too large", provider="p", status=413),
+    ],
+    ids=str,
+)
+async def test_a_turn_that_the_vendor_refuses_is_no_part_of_its_session(refusal: ProviderError) -> None:
+    model = ScriptedModel("hello", asks(("add", {"a": 1, "b": 2})), refusal, refusal, then="ok")
+    async with served(model) as up, up.http() as http:
+
+        async def say(words: str, session: str = "s") -> int:
+            return (await http.post("/chat", json={"input": words, "session_id": session})).status_code
+
+        assert await say("hi") == 200
+        assert await say("poison") >= 400
+        assert await say("poison", "new") >= 400
+        assert (await http.get("/sessions/new")).status_code == 404
+        assert [await say("go on"), await say("go on", "new")] == [200, 200]
+    assert [texts(request) for request in model.requests[-2:]] == [["hi", "hello", "go on"], ["go on"]]
 
 
 async def test_sessions_are_listed_a_page_at_a_time_shown_and_deleted() -> None:

@@ -135,7 +135,7 @@ def serve(
 def check(file: Path) -> None:
     """Judge FILE without serving it: its settings, and whether models, servers and keys can be made of it.
 
-    Nothing is connected to.  Exit codes: 0 fine, 1 not.
+    Nothing is connected to but the database of keys, for its pepper.  Exit codes: 0 fine, 1 not.
     """
     from xmcp.cli.gateway_parts import problems
     from xmcp.gateway.config_file import BadConfig, read_config
@@ -146,8 +146,11 @@ def check(file: Path) -> None:
         raise click.ClickException(str(error)) from None
     if found := problems(config, os.environ):
         raise click.ClickException("\n".join(f"{file}: {problem}" for problem in found))
-    counted = {"model": len(config.models), "server": len(config.servers), "key": len(config.keys)}
-    click.echo(f"{file} is fine: {_counts(counted)}; it listens on {config.listen.host}:{config.listen.port}.")
+    counted = {"model": len(config.models), "server": len(config.servers)}
+    stored = config.access.database is not None
+    counted |= {"key": len(config.keys)} if config.keys or not stored else {}
+    further = ", keys in a database" if stored else ""
+    click.echo(f"{file} is fine: {_counts(counted)}{further}; it listens on {config.listen.host}:{config.listen.port}.")
 
 
 @gateway.command()

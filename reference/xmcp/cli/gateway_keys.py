@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from xmcp.gateway.grants import SCOPES
+from xmcp.gateway.grants import PROFILES, SCOPES
 
 if TYPE_CHECKING:
     from xmcp.gateway.access.access import KeyDatabase
@@ -58,6 +58,11 @@ def _with_limits(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--model", "models", multiple=True, help="A model that it can name; default: all. Repeatable.")
 @click.option("--tool", "tools", multiple=True, help="A tool that its chats can have; default: all. Repeatable.")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True, max=36_500), help="Days after which it expires.")
+@click.option(
+    "--events",
+    type=click.Choice(PROFILES),
+    help="What its streams of /v1/chat/completions say beside the text; default: as in [openai].",
+)
 @_with_limits
 @click.pass_obj
 def add(where: tuple[Path, str | None], /, name: str, tenant: str, days: float | None, **options: Any) -> None:
@@ -74,7 +79,7 @@ def add(where: tuple[Path, str | None], /, name: str, tenant: str, days: float |
     given = {one: options[one] for one in _LIMITS if options[one] is not None}
     lists = {one: list(options[one]) for one in ("scopes", "models", "tools") if options[one]}
     try:
-        terms = key_store.Terms.model_validate({**lists, "limits": given})
+        terms = key_store.Terms.model_validate({**lists, "events": options["events"], "limits": given})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise click.UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None

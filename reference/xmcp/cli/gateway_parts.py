@@ -17,7 +17,7 @@ from xmcp.cli.gateway_servers import BadServers, TenantHeaders, configured_serve
 from xmcp.client import AIClient, ServerTarget
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.issued_keys import PEPPER_VARIABLE
-from xmcp.gateway.access.opening import NoKeyDatabase, key_database, pepper_of
+from xmcp.gateway.access.opening import NoKeyDatabase, check_pepper, key_database
 from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
 from xmcp.gateway.audit.errors import AuditError
@@ -213,7 +213,7 @@ def _problems(config: GatewayConfig, environment: Mapping[str, str]) -> Iterator
     for check in (
         lambda: _configured(config, environment),
         lambda: Keys(config.keys, config.openai.events, environment),
-        lambda: pepper_of(environment) if config.access.database is not None else None,
+        lambda: None if config.access.database is None else check_pepper(config.access.database, environment),
         lambda: refuse_unsafe(config),
     ):
         try:

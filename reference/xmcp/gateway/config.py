@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from xmcp.gateway.grants import DEFAULT_SCOPES, Limits, Scope
-from xmcp.gateway.runs.request import Profile
+from xmcp.gateway.grants import DEFAULT_SCOPES, Limits, Profile, Scope
 
 MEBIBYTE: Final = 1024 * 1024
 _MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
@@ -41,6 +40,12 @@ class Listening(Table):
     port: int = Field(8080, ge=0, le=65_535, description="Port; 0 takes a free one.")
     max_body_bytes: int = Field(
         16 * MEBIBYTE, ge=1_024, le=256 * MEBIBYTE, description="Bytes of the largest body of a request."
+    )
+    max_reading_bytes: int = Field(
+        256 * MEBIBYTE,
+        ge=1_024,
+        description="Bytes of all bodies that arrive at the same time, half of them of one tenant; more get 503. "
+        "Twice max_body_bytes at least.",
     )
     body_seconds: Seconds = Field(30.0, description="Seconds within which a body must arrive.")
     ping_seconds: Seconds = Field(15.0, description="Seconds without an event after which a stream gets a comment.")

@@ -155,6 +155,7 @@ args = ["serve", "xmcp.samples.sales:mcp", "--transport", "stdio"]
 # tenant = "acme"
 # hash = "sha256:..."
 # scopes = ["chat", "read"]   # and "admin"
+# events = "xmcp"             # as in [openai], for this key
 # models = ["assistant"]      # and tools = [...]; left out: all
 # requests_per_minute = 60    # and tokens_per_day, tokens_per_month, usd_per_month; [[tenants]] has the same
 """

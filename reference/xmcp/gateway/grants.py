@@ -13,6 +13,11 @@ Scope: TypeAlias = Literal["chat", "read", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = ("chat", "read", "admin")
 DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ("chat", "read")
 
+Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
+"""What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
+
+PROFILES: Final[tuple[Profile, ...]] = ("none", "xmcp", "openwebui")
+
 _Count = Annotated[int, Field(ge=0, le=10**15)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from datetime import UTC, datetime
 from uuid import UUID
 
 _lock = threading.Lock()
@@ -23,6 +24,11 @@ def uuid7() -> str:
         _last = place = max(place, _last + 1)
     random = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
     return str(UUID(int=(place >> 12) << 80 | 0x7 << 76 | (place & 0xFFF) << 64 | 0b10 << 62 | random))
+
+
+def time_text(at: int) -> str:
+    """Return a time in milliseconds since 1970 by ISO 8601, in UTC."""
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def now_ms() -> int:

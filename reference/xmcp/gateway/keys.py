@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Final
 
 from xmcp.gateway.config import Key, Tenant, limits_of
-from xmcp.gateway.grants import NO_LIMITS, SCOPES, Grant, Limits
-from xmcp.gateway.runs.request import Caller, Profile
+from xmcp.gateway.grants import NO_LIMITS, SCOPES, Grant, Limits, Profile
+from xmcp.gateway.runs.request import Caller
 
 PREFIX: Final = "xmcp_"
 MAX_KEY_CHARACTERS: Final = 512

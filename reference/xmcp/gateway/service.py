@@ -196,7 +196,7 @@ class Gateway:
         return found
 
     async def forget_session(self, name: Name) -> bool:
-        """Forget a session, in memory and in the audit store; return whether it was remembered.
+        """Forget a session with its ended runs, in memory and in the audit store; return whether there was any.
 
         Raises:
             SessionBusy: a chat of it runs.
@@ -208,7 +208,8 @@ class Gateway:
         try:
             archive = self.archive
             stored = archive is not None and await archive.delete(name[0], archive.conversation_of(*name))
-            return self.sessions.drop(name) or stored
+            kept = self.runs.forget(name[0], lambda _, session: session == name[1])
+            return self.sessions.drop(name) or stored or kept
         except ConversationRunning:
             raise SessionBusy from None
         finally:
@@ -224,7 +225,12 @@ class Gateway:
         for session in self.sessions.of(tenant):
             if archive.conversation_of(tenant, session.id) == conversation_id:
                 return await self.forget_session((tenant, session.id))
-        return await archive.delete(tenant, conversation_id)
+        deleted = await archive.delete(tenant, conversation_id)
+
+        def is_of(run_id: str, session: str | None) -> bool:
+            return conversation_id == (run_id if session is None else archive.conversation_of(tenant, session))
+
+        return self.runs.forget(tenant, is_of) or deleted
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:

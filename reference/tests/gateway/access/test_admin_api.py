@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -39,7 +40,10 @@ async def test_a_tenant_and_its_key_are_made_used_limited_and_taken_away(databas
         assert (await http.get("/admin/keys", headers=bearer(key))).status_code == 403
 
         listed = (await http.get("/admin/keys", params={"tenant": "acme"})).json()
-        assert [one["id"] for one in listed["keys"]] == [key_id]
+        (one,) = listed["keys"]
+        assert (one["id"], one["revoked_at"]) == (key_id, None)
+        valid = datetime.fromisoformat(one["expires_at"]) - datetime.fromisoformat(one["created_at"])
+        assert timedelta(days=29) < valid <= timedelta(days=30)
         assert "hmac" not in listed["keys"][0]
         assert key.split("_", 2)[2] not in json.dumps(listed)
         tenants = (await http.get("/admin/tenants")).json()["tenants"]
@@ -72,6 +76,9 @@ async def test_a_tenant_and_its_key_are_made_used_limited_and_taken_away(databas
         ("key.revoke", key_id),
         ("tenant.delete", "acme"),
     ]
+    times = [datetime.fromisoformat(one["at"]) for one in told]
+    assert times == sorted(times)
+    assert {time.tzinfo for time in times} == {UTC}
     actors = {one["actor"] for one in told[2:]}
     assert len(actors) == 1
     assert actors.pop().startswith("root:")

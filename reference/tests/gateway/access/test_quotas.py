@@ -21,7 +21,7 @@ from support.postgres_server import PostgresServer
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.errors import QuotaExceeded
-from xmcp.client.hooks.quota_accounts import Amount
+from xmcp.client.hooks.quota_accounts import NOTHING, Amount
 from xmcp.gateway.access import ledger_rows
 from xmcp.gateway.access.access import KeyDatabase
 from xmcp.gateway.access.database_thread import DatabaseThread
@@ -99,6 +99,35 @@ async def test_who_leaves_while_it_is_reserved_gets_it_back() -> None:
     answered.set()
     await ledger.flush()
     await ledger.reserve([account(tokens_per_day=1_000)], Amount(1_000))
+    await ledger.aclose()
+    await thread.aclose()
+
+
+@pytest.mark.parametrize("limit", [1_000, 700], ids=["not known before", "used up as far as is known"])
+async def test_what_is_reserved_after_nobody_waits_any_more_is_given_back(limit: int) -> None:
+    answered = threading.Event()
+    answered.set()
+
+    class Slow(MemoryDriver):
+        @contextmanager
+        def transaction(self) -> Iterator[Execute]:
+            with super().transaction() as run:
+                answered.wait(20)
+                yield run
+
+    thread = DatabaseThread(Slow, "test ledger")
+    ledger, whose = Ledger(thread, locks=False, ttl=60), [account(tokens_per_day=limit)]
+    if limit < 1_000:
+        ledger.settle(await ledger.reserve(whose, Amount(500)), NOTHING)  # another process gives all of it back
+        await ledger.flush()
+    answered.clear()
+    thread._seconds = 0.2
+    with pytest.raises((QuotaUnknown, QuotaExceeded)):
+        await ledger.reserve(whose, Amount(600))
+    thread._seconds = 20
+    answered.set()
+    await ledger.flush()
+    await ledger.reserve(whose, Amount(limit))
     await ledger.aclose()
     await thread.aclose()
 

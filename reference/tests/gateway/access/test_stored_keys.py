@@ -175,6 +175,51 @@ async def test_a_key_that_expires_while_it_is_cached_is_refused_at_once(tmp_path
         assert lookups.queries == 1
 
 
+async def test_a_key_that_is_revoked_while_it_is_looked_up_is_refused_from_then_on(tmp_path) -> None:
+    stored = key_database(str(tmp_path / "keys.db"))
+    add_tenant(stored, "acme")
+    key = add_key(stored, "acme")
+    async with Lookups(stored) as lookups:
+        run, read, go_on = lookups.thread.run, asyncio.Event(), asyncio.Event()
+
+        async def slow(work):
+            found = await run(work)
+            read.set()
+            await go_on.wait()
+            return found
+
+        lookups.thread.run = slow  # type: ignore[method-assign]
+        early = asyncio.create_task(lookups.keys.caller(key))
+        await read.wait()
+        key_id = key.split("_")[1]
+        assert in_database(stored, lambda run: key_store.revoke_key(run, TESTER, key_id))
+        lookups.keys.forget(lambda one: one.id == key_id)
+        late = asyncio.create_task(refused(lookups, key))
+        await until(lambda: lookups.queries == 2)
+        go_on.set()
+        assert (await early).tenant == "acme"
+        assert await late == "This key was revoked."
+        assert await refused(lookups, key) == "This key was revoked."
+        assert lookups.queries == 2
+
+
+async def test_a_key_that_was_changed_before_the_database_failed_does_not_go_on(tmp_path) -> None:
+    stored = key_database(str(tmp_path / "keys.db"))
+    add_tenant(stored, "acme")
+    key = add_key(stored, "acme")
+    async with Lookups(stored) as lookups:
+        await lookups.keys.caller(key)
+        lookups.clock.now += stored_keys.KNOWN_SECONDS
+
+        async def fails(_: object) -> None:
+            lookups.keys.forget(lambda one: one.tenant == "acme")
+            raise DatabaseDown
+
+        lookups.thread.run = fails  # type: ignore[assignment, method-assign]
+        with pytest.raises(DatabaseDown):
+            await lookups.keys.caller(key)
+
+
 async def test_a_thousand_requests_of_a_key_ask_once_and_waiting_ones_share_the_question(tmp_path) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
     add_tenant(stored, "acme")

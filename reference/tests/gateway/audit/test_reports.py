@@ -157,6 +157,43 @@ async def test_a_slow_report_hinders_neither_chats_nor_the_writer_nor_another_te
     assert (other.status_code, chat.status_code, kept) == (200, 200, "committed")
 
 
+async def test_two_slow_reports_keep_no_third_tenant_out(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(_: Any, wanted: report.Wanted) -> Any:
+        begun.release()
+        go_on.wait(30)
+        return report.Report([{"tenant": wanted.tenant}], truncated=False)
+
+    monkeypatch.setitem(report_queries.QUERIES, "usage", slow)
+    log = await AuditLog.open(tmp_path / "audit.db")
+    read = reports.Reports(log.address)
+
+    def ask(tenant: str) -> asyncio.Task[report.Report]:
+        return asyncio.create_task(read.read("usage", report.Wanted(tenant, 0, 1, "day")))
+
+    first, second = ask("a"), ask("b")
+    for _ in range(2):
+        assert await asyncio.to_thread(begun.acquire, timeout=30)
+    third, leaves = ask("c"), ask("d")
+    with pytest.raises(reports.ReportsBusy):
+        await ask("c")  # one at a time, also of one that waits
+    leaves.cancel()
+    await asyncio.wait({leaves})
+    fourth = ask("d")
+    monkeypatch.setattr(reports, "MAX_WAITING", 4)
+    with pytest.raises(reports.ReportsBusy):
+        await ask("e")
+    monkeypatch.setattr(reports, "MAX_WAITING", 5)
+    monkeypatch.setattr(reports, "WAIT_SECONDS", 0.01)
+    with pytest.raises(reports.ReportsBusy):
+        await ask("e")  # it does not wait for ever
+    go_on.set()
+    assert [one.rows[0]["tenant"] for one in await asyncio.gather(first, second, third, fourth)] == [*"abcd"]
+    await read.aclose()
+    await log.aclose()
+
+
 async def test_a_report_that_takes_too_long_ends_and_reveals_nothing(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from support.gateways import served, until
 from support.recorded_gateways import TENANTS, ask, recorded
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.messages import problem
 from xmcp.gateway.audit import AuditLog, AuditMiddleware, archive, upkeep
 from xmcp.gateway.audit.archive import Archive
@@ -56,6 +57,17 @@ async def test_a_restored_session_has_no_turn_that_waits_for_its_client(database
     async with recorded(model, database) as up:
         assert (await ask(up, "never mind")).status_code == 200
     assert contents(model) == [("user", "hi"), ("assistant", "hello"), ("user", "never mind")]
+
+
+async def test_a_restored_session_has_no_turn_that_the_vendor_refused(database: str) -> None:
+    refusal = ProviderError("no", category=ErrorCategory.CONTENT, provider="p", status=400)
+    async with recorded(ScriptedModel("hello", refusal), database) as up:
+        await ask(up, "hi")
+        assert (await ask(up, "poison")).status_code == 400
+    model = ScriptedModel(then="ok")
+    async with recorded(model, database) as up:
+        await ask(up, "go on")
+    assert contents(model) == [("user", "hi"), ("assistant", "hello"), ("user", "go on")]
 
 
 async def test_a_restored_session_has_the_window_of_the_gateway(database: str) -> None:

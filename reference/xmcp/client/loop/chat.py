@@ -54,6 +54,7 @@ from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
 from xmcp.providers import ModelRequest
 from xmcp.providers.base import Piece, Reasoning, Received
+from xmcp.providers.formats.chat_completions import MAX_ANSWER_CHARACTERS, too_large
 from xmcp.wire import XML_WHITE_SPACE, DisplayEnvelope
 
 LLM_SECONDS: Final = 300.0
@@ -466,7 +467,7 @@ class Chat:
         self._received = request.received
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
-        limit, told = TimeLimit(), 0
+        limit, told, characters = TimeLimit(), 0, 0
         try:
             async with aclosing(model.provider.stream(request)) as pieces:
                 while True:
@@ -480,6 +481,9 @@ class Chat:
                     text = piece.text if isinstance(piece, Reasoning) else piece
                     if not isinstance(text, str):
                         raise _unusable(name, f"a piece of text that is a {type(text).__name__}")
+                    characters += len(text)
+                    if characters > MAX_ANSWER_CHARACTERS:  # the application's own provider has no limit perhaps
+                        raise too_large(name)
                     if text:
                         if text is piece:
                             self._text.append(text)
@@ -507,6 +511,8 @@ class Chat:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
         if wrong := fault(completion):
             raise _unusable(name, f"a completion whose {wrong}")
+        if len(completion.text) + sum(len(call.arguments) for call in completion.tool_calls) > MAX_ANSWER_CHARACTERS:
+            raise too_large(name)
         self._completion = completion
 
     def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:

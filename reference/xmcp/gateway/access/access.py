@@ -14,8 +14,9 @@ from xmcp.gateway.access.ledger import Ledger
 from xmcp.gateway.access.rates import Rate, Rates, TooFast
 from xmcp.gateway.access.stored_keys import KeyRefused, StoredKeys
 from xmcp.gateway.audit.database import Address
+from xmcp.gateway.grants import Profile
 from xmcp.gateway.keys import Keys, bearer_key
-from xmcp.gateway.runs.request import Caller, Profile
+from xmcp.gateway.runs.request import Caller
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.drivers import Driver, Execute

@@ -31,9 +31,18 @@ _log: Final = logging.getLogger("xmcp.gateway")
 
 
 class DatabaseDown(Exception):
-    """The database did not answer, or not in time. `retry_after`: seconds after which it is asked again."""
+    """The database did not answer, or not in time.
+
+    Attributes:
+        retry_after: Seconds after which it is asked again.
+        may_be_done: Whether what was asked may have been done all the same, or may yet be.
+    """
 
     retry_after: Final = REST_SECONDS
+
+    def __init__(self, *, may_be_done: bool = False) -> None:
+        super().__init__()
+        self.may_be_done = may_be_done
 
 
 @dataclass(slots=True)
@@ -94,7 +103,7 @@ class DatabaseThread:
             async with asyncio.timeout(self._seconds):
                 return await job.answer  # type: ignore[no-any-return]
         except TimeoutError:
-            raise DatabaseDown from None
+            raise DatabaseDown(may_be_done=True) from None
 
     async def aclose(self) -> None:
         """End the thread and close the connection; what still waits is not run."""
@@ -143,7 +152,7 @@ class DatabaseThread:
             self._connected = False
             self._driver.close()
             self._down_until = time.monotonic() + REST_SECONDS
-            raise DatabaseDown from error
+            raise DatabaseDown(may_be_done=True) from error
 
     @property
     def _driver(self) -> Driver:

@@ -58,6 +58,11 @@ class Pepper:
             return None
         return IssuedKey(found[1], self._mac("key", key).hex())
 
+    @property
+    def mark(self) -> str:
+        """What is stored beside keys, by which the pepper is known again; it does not reveal it."""
+        return self._mac("mark", "").hex()
+
     def _tagged(self, key_id: str, secret: str) -> str:
         tag = self._mac("tag", f"{key_id}_{secret}")[:_TAG_BYTES]
         return f"{PREFIX}{key_id}_{secret}{base64.urlsafe_b64encode(tag).decode()}"

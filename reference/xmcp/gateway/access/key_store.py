@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from xmcp.gateway.access.issued_keys import IssuedKey
-from xmcp.gateway.grants import DEFAULT_SCOPES, NO_LIMITS, Limits, Scope
-from xmcp.gateway.ids import now_ms, uuid7
-from xmcp.gateway.runs.request import Profile
+from xmcp.gateway.grants import DEFAULT_SCOPES, NO_LIMITS, Limits, Profile, Scope
+from xmcp.gateway.ids import now_ms, time_text, uuid7
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.drivers import Execute
@@ -76,9 +75,9 @@ class StoredKey:
             "name": self.name,
             **self.terms.model_dump(exclude={"limits"}),
             "limits": limits_to_dict(self.terms.limits),
-            "created_at": self.created_at,
-            "expires_at": self.expires_at,
-            "revoked_at": self.revoked_at,
+            "created_at": time_text(self.created_at),
+            "expires_at": None if self.expires_at is None else time_text(self.expires_at),
+            "revoked_at": None if self.revoked_at is None else time_text(self.revoked_at),
         }
 
 
@@ -165,7 +164,7 @@ def list_tenants(run: Execute, after: str, limit: int) -> list[dict[str, Any]]:
         [after, limit],
     )
     return [
-        {"name": name, "limits": limits_to_dict(_limits(limits)), "created_at": created, "keys": keys}
+        {"name": name, "limits": limits_to_dict(_limits(limits)), "created_at": time_text(created), "keys": keys}
         for name, limits, created, keys in rows
     ]
 
@@ -212,8 +211,17 @@ def list_changes(run: Execute, after: str, limit: int) -> list[dict[str, Any]]:
         "SELECT id, at, actor, action, subject, details FROM admin_audit WHERE id > ? ORDER BY id LIMIT ?",
         [after, limit],
     )
-    names = ("id", "at", "actor", "action", "subject")
-    return [{**dict(zip(names, row, strict=False)), "details": json.loads(row[5])} for row in rows]
+    return [
+        {
+            "id": change,
+            "at": time_text(at),
+            "actor": actor,
+            "action": action,
+            "subject": subject,
+            "details": json.loads(details),
+        }
+        for change, at, actor, action, subject, details in rows
+    ]
 
 
 def limits_to_dict(limits: Limits) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from xmcp.chat.errors import ErrorCategory, ProviderError, QuotaExceeded
 from xmcp.client.hooks.quota_accounts import NOTHING, Amount
@@ -62,6 +62,10 @@ class Reservation:
     at: int
 
 
+_Decision: TypeAlias = tuple[QuotaExceeded | QuotaUnknown | None, list[Used]]
+"""Why a request is refused, and what its accounts have used then, in their order, as far as that is known."""
+
+
 class Ledger:
     """Reserves and settles.
 
@@ -97,13 +101,15 @@ class Ledger:
         reservation = Reservation(uuid7(), ordered, amount, self._clock())
         try:
             refused, known = await self._database.run(lambda run: self._reserved(run, reservation))
-        except DatabaseDown:
+        except DatabaseDown as down:
             refused, known = self._reserved_here(reservation)
+            if refused is not None and down.may_be_done:
+                self.settle(reservation, NOTHING)  # it does not take place, and its commit may still come
         except asyncio.CancelledError:
             # The thread may be reserving it, and nobody will settle it.
             self.settle(reservation, NOTHING)
             raise
-        for account, used in zip(ordered, known, strict=True):
+        for account, used in zip(ordered, known, strict=False):
             self._known[account.name] = used
             self._known.move_to_end(account.name)
         while len(self._known) > KNOWN:
@@ -136,7 +142,7 @@ class Ledger:
         self._paying.cancel()
         await asyncio.wait({self._paying})
 
-    def _reserved(self, run: Execute, reservation: Reservation) -> tuple[QuotaExceeded | None, list[Used]]:
+    def _reserved(self, run: Execute, reservation: Reservation) -> _Decision:
         windows, known = Windows.at(reservation.at), []
         for account in reservation.accounts:
             if self._locks:
@@ -157,12 +163,12 @@ class Ledger:
             known = [used.plus(reservation.amount) for used in known]
         return refused, known
 
-    def _reserved_here(self, reservation: Reservation) -> tuple[QuotaExceeded | None, list[Used]]:
+    def _reserved_here(self, reservation: Reservation) -> _Decision:
         windows, known = Windows.at(reservation.at), []
         for account in reservation.accounts:
             before = self._known.get(account.name)
             if before is None:
-                raise QuotaUnknown
+                return QuotaUnknown(), []
             known.append(before.in_windows(windows))
         refused = _refusal(reservation, known, windows)
         return refused, known if refused is not None else [used.plus(reservation.amount) for used in known]

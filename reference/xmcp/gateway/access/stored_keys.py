@@ -13,9 +13,9 @@ from typing import Final
 from xmcp.gateway.access.database_thread import DatabaseDown, DatabaseThread
 from xmcp.gateway.access.issued_keys import Pepper, same_mac
 from xmcp.gateway.access.key_store import StoredKey, find_key
-from xmcp.gateway.grants import Grant
+from xmcp.gateway.grants import Grant, Profile
 from xmcp.gateway.ids import now_ms
-from xmcp.gateway.runs.request import Caller, Profile
+from xmcp.gateway.runs.request import Caller
 
 KNOWN_SECONDS: Final = 30.0
 """How long a key is used that the database had: so long after its revocation it may still open."""
@@ -59,6 +59,7 @@ class StoredKeys:
         self._clock = clock
         self._cache: OrderedDict[str, _Found] = OrderedDict()
         self._asking: dict[str, asyncio.Task[StoredKey | None]] = {}
+        self._changes = 0
 
     async def caller(self, key: str) -> Caller:
         """Return whose key it is.
@@ -80,6 +81,9 @@ class StoredKeys:
 
     def forget(self, which: Callable[[StoredKey], bool]) -> None:
         """Have the database asked again for some keys, because they were changed."""
+        # Whatever is being asked: the answer may be of before the change.
+        self._changes += 1
+        self._asking.clear()
         for key_id in [one for one, found in self._cache.items() if found.key is None or which(found.key)]:
             del self._cache[key_id]
 
@@ -94,13 +98,17 @@ class StoredKeys:
         try:
             return await asyncio.shield(asking)  # others wait for it, too
         except DatabaseDown:
+            found = self._cache.get(key_id)  # none, if it was changed meanwhile
             if found is not None and found.key is not None and now - found.at < OUTAGE_SECONDS:
                 return found.key
             raise
 
     async def _ask(self, key_id: str) -> StoredKey | None:
         at = self._clock()  # before the question: what is changed meanwhile is not older than the answer
+        changes = self._changes
         key = await self._database.run(lambda run: find_key(run, key_id))
+        if changes != self._changes:
+            return key
         self._cache[key_id] = _Found(key, at)
         self._cache.move_to_end(key_id)
         if len(self._cache) > CACHED:
@@ -108,7 +116,8 @@ class StoredKeys:
         return key
 
     def _answered(self, key_id: str, asking: asyncio.Task[StoredKey | None]) -> None:
-        self._asking.pop(key_id, None)
+        if self._asking.get(key_id) is asking:
+            del self._asking[key_id]
         if not asking.cancelled():
             asking.exception()  # whoever waited has it, if anybody still did
 

@@ -123,8 +123,9 @@ class Archive:
         await self._log.flush()
 
         def read(connection: Connection) -> tuple[bool, bool]:
-            found = conversations.conversation(connection, tenant, name)
-            return found is not None, conversations.is_running(connection, name)
+            if conversations.conversation(connection, tenant, name) is None:
+                return False, False
+            return True, conversations.is_running(connection, name)
 
         there, runs = await self._read(tenant, read)
         if not there:

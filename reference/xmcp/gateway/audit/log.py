@@ -189,8 +189,8 @@ class AuditLog:
     def ended(self, run: RunRecord) -> None:
         """Record how a run of the gateway ended."""
         state, request = run.state, run.request
-        # A chat that names a conversation and belongs to none of it does not say how that goes on.
-        history = () if request.session_id is not None and request.recall is None else run.history
+        # A chat that names a conversation and is not remembered in it does not say how that goes on.
+        history = () if request.session_id is not None and not run.is_remembered else run.history
         error = state.error or {}
         status = _STATUSES.get(state.status, "interrupted")
         outcome = RunOutcome(status, state.stop_reason, error.get("code"), error.get("message"))

@@ -17,18 +17,25 @@ REPORT_SECONDS: Final = 5.0
 MAX_AT_ONCE: Final = 2
 """Maximum number of reports that are read at the same time; each has a connection of its own."""
 
+MAX_WAITING: Final = 32
+"""Maximum number of tenants whose reports are read or wait for it."""
+
+WAIT_SECONDS: Final = 15.0
+"""How long a caller waits for a report, those before it included."""
+
 
 class ReportsBusy(Exception):
-    """Another report is being read for the same tenant, or too many are for others."""
+    """Another report is being read for the same tenant, or those of too many others are before it."""
 
 
 class Reports:
-    """Reads reports. A slow one holds up no chat, no other tenant's report for long, and not the writer."""
+    """Reads reports, one at a time for a tenant. A slow one holds up no chat and not the writer; where all threads have
+    slow ones, the reports of other tenants wait until one ends."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._threads = ThreadPoolExecutor(MAX_AT_ONCE, "xmcp reports")
-        self._reading: set[str | None] = set()
+        self._asked: set[str | None] = set()
 
     async def read(self, name: ReportName, wanted: Wanted) -> Report:
         """Return the rows of a report.
@@ -37,18 +44,17 @@ class Reports:
             ReportsBusy: too many reports are being read. Asking again in a second helps.
             AuditError: the database cannot be read, or takes longer than `REPORT_SECONDS`.
         """
-        if wanted.tenant in self._reading or len(self._reading) >= MAX_AT_ONCE:
+        if wanted.tenant in self._asked or len(self._asked) >= MAX_WAITING:
             raise ReportsBusy("A report is being read already.")
-        self._reading.add(wanted.tenant)
-        reading = asyncio.get_running_loop().run_in_executor(self._threads, self._read, name, wanted)
-        # Also if whoever asked has left: the thread is busy until then.
-        reading.add_done_callback(lambda done: self._done(wanted.tenant, done))
-        return await asyncio.shield(reading)
-
-    def _done(self, tenant: str | None, reading: asyncio.Future[Report]) -> None:
-        self._reading.discard(tenant)
-        if not reading.cancelled():
-            reading.exception()  # is seen, also if nobody waits any more
+        reading = self._threads.submit(self._read, name, wanted)
+        self._asked.add(wanted.tenant)
+        # Not before, also if whoever asked has left: a thread is busy until then, unless none has begun.
+        reading.add_done_callback(lambda _: self._asked.discard(wanted.tenant))
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                return await asyncio.wrap_future(reading)
+        except TimeoutError:
+            raise ReportsBusy("The reports of others take too long.") from None
 
     def _read(self, name: ReportName, wanted: Wanted) -> Report:
         from xmcp.gateway.audit.reading import reading

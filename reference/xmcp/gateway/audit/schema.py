@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-NEWEST: Final = "0003"
+NEWEST: Final = "0004"
 """The version of the schema that this package writes and reads."""
 
 _LOCK: Final = 7_310_117_001

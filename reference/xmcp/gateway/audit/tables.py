@@ -211,6 +211,13 @@ Table(
 )
 
 Table(
+    "access_settings",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False, comment="Of `pepper`: an HMAC by which it is known again."),
+)
+
+Table(
     "quota_ledger",
     METADATA,
     Column("id", Text, primary_key=True, comment="Of a request and an account, or of an account's hour."),

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from xmcp.gateway.encoders.error_shape import failure_body
 from xmcp.gateway.encoders.framing import DONE, data_line
+from xmcp.gateway.grants import Profile
 from xmcp.gateway.runs.events import RunEvent
-from xmcp.gateway.runs.request import Profile
 from xmcp.gateway.runs.state import BETWEEN_STEPS, RunState
 from xmcp.render.markdown import to_markdown
 

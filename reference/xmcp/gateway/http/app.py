@@ -22,6 +22,7 @@ from xmcp.gateway.http import (
     session_routes,
     ui_routes,
 )
+from xmcp.gateway.http.bodies import Arriving
 from xmcp.gateway.http.doorkeeper import Doorkeeper
 from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
@@ -58,6 +59,8 @@ def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.gateway = gateway
+    listen = gateway.config.listen
+    app.state.arriving = Arriving(max(listen.max_reading_bytes, 2 * listen.max_body_bytes))
     app.state.started = time.time()
     app.state.abort = _no_abort
     return app

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from xmcp.gateway.http.archive_refusals import archive_refusals, not_configured
 from xmcp.gateway.http.chats import caller_of, gateway_of
 from xmcp.gateway.http.pages import page_of, wrong_cursor
 from xmcp.gateway.http.refusals import Refused, json_response
+from xmcp.gateway.ids import time_text
 from xmcp.gateway.sessions.sessions import SessionBusy
 from xmcp.gateway.sessions.window import size_of
 
@@ -130,9 +130,7 @@ def _call(call: ModelCall, before: ModelCall | None) -> dict[str, Any]:
 
 
 def _value(name: str, value: Any) -> Any:
-    if not name.endswith("_at") or value is None:
-        return value
-    return datetime.fromtimestamp(value / 1000, UTC).isoformat(timespec="milliseconds")
+    return time_text(value) if name.endswith("_at") and value is not None else value
 
 
 def _cursor(*place: int | str) -> str:

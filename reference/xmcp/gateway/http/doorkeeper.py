@@ -20,6 +20,10 @@ OPEN_PATHS: Final = frozenset({"/livez", "/readyz"})
 """For load balancers, which have no key. They say nothing but yes or no."""
 
 
+_ONCE: Final = frozenset({b"authorization", b"content-type", b"host", b"idempotency-key", b"last-event-id"})
+_ONCE_IN_WORDS: Final = ", ".join(sorted(name.decode() for name in _ONCE))
+
+
 class Doorkeeper:
     """An ASGI application that lets requests with a key through, and says in `scope["state"]["caller"]` whose it is."""
 
@@ -38,6 +42,11 @@ class Doorkeeper:
 
     async def _refusal(self, request: Request) -> Refused | None:
         headers = request.headers
+        names = [name for name, _ in headers.raw if name in _ONCE]
+        if len(names) > len({*names}):
+            # A proxy that reads the first and a gateway that reads the last would take one request for two.
+            told = f"One of these headers is there twice, and must be there once: {_ONCE_IN_WORDS}."
+            return Refused(400, told, "repeated_header")
         if not self._access.key_needed and not names_this_machine(headers.get("host", "")):
             # Without keys, a web page could otherwise reach the gateway by a name of its own that leads here.
             told = "A gateway without keys answers only to localhost. Configure [[keys]] for other names."

@@ -98,6 +98,8 @@ class EventStream:
                 except TimeoutError:
                     reader.drop()
                     return
+                if events and events[-1].is_last:
+                    self._run.was_shown = True
             if self._pause and self._run.state.waits_for_person:
                 await send({"type": "http.response.body", "body": self._pause, "more_body": False})
                 return

@@ -6,7 +6,7 @@ from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
-from xmcp.gateway.grants import SCOPES, Limits
+from xmcp.gateway.grants import SCOPES, Limits, Profile
 from xmcp.gateway.http.admin_routes import KeyBody, LimitsBody, TenantBody
 from xmcp.gateway.http.openapi_schemas import (
     BOOLEAN,
@@ -19,7 +19,6 @@ from xmcp.gateway.http.openapi_schemas import (
     list_of,
     optional,
 )
-from xmcp.gateway.runs.request import Profile
 
 _IN_DOCUMENT: Final = "#/components/schemas/{model}"
 
@@ -131,10 +130,9 @@ KEY_BODY: Final = _sent(KeyBody, {"tenant": "acme", "name": "front-end", "expire
 LIMITS_BODY: Final = _sent(LimitsBody, {"limits": {"usd_per_month": 20}})
 
 _LIMITS: Final = {"$ref": _IN_DOCUMENT.format(model="Limits")}
-_MS: Final[Schema] = {"type": "integer", "description": "Milliseconds since 1970."}
 _TENANT: Final = {"name": STRING, "limits": _LIMITS}
 TENANT: Final = closed(_TENANT)
-TENANTS: Final = closed({"tenants": list_of(closed({**_TENANT, "created_at": _MS, "keys": INTEGER})), "next": _NEXT})
+TENANTS: Final = closed({"tenants": list_of(closed({**_TENANT, "created_at": _AT, "keys": INTEGER})), "next": _NEXT})
 _KEY: Final = {
     "id": STRING,
     "tenant": STRING,
@@ -144,14 +142,14 @@ _KEY: Final = {
     "tools": optional("array", items=STRING, description="null: all."),
     "limits": _LIMITS,
     "events": optional("string", enum=[*get_args(Profile)]),
-    "created_at": _MS,
-    "expires_at": optional("integer"),
-    "revoked_at": optional("integer"),
+    "created_at": _AT,
+    "expires_at": _AT_OR_NONE,
+    "revoked_at": _AT_OR_NONE,
 }
 KEY: Final = closed(_KEY)
 NEW_KEY: Final = closed({"key": {**STRING, "description": "The key: it is shown here only."}, **_KEY})
 KEYS: Final = closed({"keys": list_of(KEY), "next": _NEXT})
 _CHANGE: Final = closed(
-    {"id": STRING, "at": _MS, "actor": STRING, "action": STRING, "subject": STRING, "details": OBJECT}
+    {"id": STRING, "at": _AT, "actor": STRING, "action": STRING, "subject": STRING, "details": OBJECT}
 )
 CHANGES: Final = closed({"changes": list_of(_CHANGE), "next": _NEXT})

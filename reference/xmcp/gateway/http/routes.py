@@ -43,7 +43,7 @@ async def chat(request: Request) -> ASGIApp:
 
 async def run_state(request: Request) -> Response:
     """`GET /runs/{id}`: what has come of a run so far."""
-    return _state_of(_run_of(request))
+    return await _state_of(_run_of(request))
 
 
 async def run_events(request: Request) -> ASGIApp:
@@ -69,7 +69,7 @@ async def cancel(request: Request) -> Response:
     run = _run_of(request)
     run.cancel("caller")
     await run.over()
-    return _state_of(run)
+    return await _state_of(run)
 
 
 async def give_input(request: Request) -> Response:
@@ -78,7 +78,7 @@ async def give_input(request: Request) -> Response:
     asked = await Asked.by(request)
     call_id, answer = await asked.decoded(decoding.decode_answer)
     give_answer(run, call_id, answer, caller_of(request).key_name)
-    return _state_of(run)
+    return await _state_of(run)
 
 
 async def tools(request: Request) -> Response:
@@ -137,14 +137,14 @@ def _run_of(request: Request) -> Run:
     return run_of(request, request.path_params["run_id"])
 
 
-def _state_of(run: Run) -> Response:
+async def _state_of(run: Run) -> Response:
     value = {
         "run_id": run.id,
         **run.state.to_dict(),
         "latency_ms": run.latency_ms,
         "last_event_id": f"{run.id}:{run.attempt}:{run.state.seq}",
     }
-    return json_response(value)
+    return json_response(await in_worker_if_large(run.size, encode_json, value))
 
 
 def _servers(request: Request) -> list[dict[str, Any]]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from opentelemetry import trace
 
 from xmcp.gateway.runs.events import new_run_id
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.state import RunState
+
+_REFUSALS: Final = frozenset({"CONTENT_POLICY", "CONTEXT_TOO_LARGE"})
+_REFUSED: Final = frozenset({400, 413, 422})
+"""Statuses with which a vendor refuses what was sent, whatever it says of it."""
 
 
 def _current_trace_id() -> str | None:
@@ -43,3 +47,10 @@ class RunRecord:
     history: list[dict[str, Any]] = field(default_factory=list)
     latency_ms: float | None = None
     trace_id: str | None = field(default_factory=_current_trace_id)
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether its session goes on from its history. What a model's vendor refused would be refused in each turn."""
+        error = self.state.error or {}
+        refused = error.get("code") in _REFUSALS or error.get("meta", {}).get("upstream_status") in _REFUSED
+        return self.request.session_id is not None and self.request.recall is not None and not refused

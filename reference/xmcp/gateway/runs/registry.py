@@ -114,6 +114,18 @@ class Runs:
             for run in self.running
         )
 
+    def forget(self, tenant: str | None, is_meant: Callable[[str, str | None], bool]) -> bool:
+        """Forget what is kept of a tenant's runs that have ended; return whether there was any.
+
+        `is_meant` is told the id of a run, and of its session.
+        """
+        self._rounds.forget(tenant, is_meant)
+        found = [one for one in self._kept.of(tenant) if is_meant(one, self._runs[one].request.session_id)]
+        for run_id in found:
+            self._kept.remove(run_id)
+            self._without(run_id)
+        return bool(found)
+
     async def drain(self, seconds: float) -> int:
         """Take no new runs and let the others finish; end those that did not after `seconds`, and return how many."""
         self.draining = True
@@ -146,12 +158,15 @@ class Runs:
         return run if joins(mark, run, self._kept.used_ago(run.id, time.monotonic())) else None
 
     def _ended_run(self, run: Run) -> None:
-        self.places.give_back(run.caller.tenant)
-        self._rounds.keep(run, time.monotonic())
-        self._kept.add(run.id, run.caller.tenant, run.size, time.monotonic())
-        self._forget_old()
-        self._note_running()
-        self._on_end(run)
+        try:
+            self.places.give_back(run.caller.tenant)
+            self._rounds.keep(run, time.monotonic())
+        finally:
+            # Whatever fails before: a run that is not kept stays for ever, and a session that is not told stays taken.
+            self._kept.add(run.id, run.caller.tenant, run.size, time.monotonic())
+            self._forget_old()
+            self._note_running()
+            self._on_end(run)
 
     def _note_running(self) -> None:
         if not self.draining:
@@ -163,8 +178,11 @@ class Runs:
 
     def _forget_old(self) -> None:
         for run_id in self._kept.forget(time.monotonic()):
-            run, mark = self._runs.pop(run_id), self._marks.pop(run_id)
-            if self._by_digest.get(mark.digest) is run:
-                del self._by_digest[mark.digest]
-            if mark.key is not None and self._by_key.get(mark.key) is run:
-                del self._by_key[mark.key]
+            self._without(run_id)
+
+    def _without(self, run_id: str) -> None:
+        run, mark = self._runs.pop(run_id), self._marks.pop(run_id)
+        if self._by_digest.get(mark.digest) is run:
+            del self._by_digest[mark.digest]
+        if mark.key is not None and self._by_key.get(mark.key) is run:
+            del self._by_key[mark.key]

@@ -9,13 +9,10 @@ from typing import Literal, TypeAlias
 from xmcp.chat.messages import Message
 from xmcp.chat.user_input import UserInput
 from xmcp.client.chat_options import ChatOptions
-from xmcp.gateway.grants import Grant
+from xmcp.gateway.grants import Grant, Profile
 
 Surface: TypeAlias = Literal["chat", "openai", "ai-sdk", "ag-ui"]
 """The format in which a chat was asked for."""
-
-Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
-"""What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
 
 
 Recall: TypeAlias = Literal["new", "remembered", "as-sent", "unavailable"]

@@ -65,7 +65,8 @@ def joins(mark: RequestMark, run: Run, ended_ago: float | None) -> bool:
 
     `ended_ago` is the number of seconds since the run ended; `None` while it runs. A run that failed or was cancelled
     before it called a tool is worth another attempt. Without a mark, two people may have asked the same, or one asks
-    anew what was cancelled: then only a run that its reader has left, or that failed, is joined.
+    anew what was cancelled: then only a run that its reader has left, or that failed, is joined. Of a failure that was
+    read in a stream it is the person who asks again: no client does by itself, as after an error status.
     """
     failed = run.state.status in ("error", "interrupted")
     if (failed or run.state.status == "cancelled") and not run.state.tools:
@@ -74,4 +75,4 @@ def joins(mark: RequestMark, run: Run, ended_ago: float | None) -> bool:
         return True
     if ended_ago is None:
         return run.is_alone
-    return failed and ended_ago < REPEAT_SECONDS
+    return failed and not run.was_shown and ended_ago < REPEAT_SECONDS

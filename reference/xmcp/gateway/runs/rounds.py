@@ -8,7 +8,7 @@ client's message. If it is not kept any more, that message stays, which any vend
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,6 +53,7 @@ class _Round:
     """What a run added to its conversation; `calls` are the ids of those that the client got."""
 
     tenant: str | None
+    session: str | None
     calls: frozenset[str]
     messages: Sequence[Message]
 
@@ -69,9 +70,16 @@ class Rounds:
         calls = frozenset(call["call_id"] for call in run.state.tool_calls)
         if calls:
             added = _added(run)
-            self._rounds[run.id] = _Round(run.caller.tenant, calls, added)
+            self._rounds[run.id] = _Round(run.caller.tenant, run.request.session_id, calls, added)
             self._kept.add(run.id, run.caller.tenant, sum(map(_size, added)), now)
         self._forget_old(now)
+
+    def forget(self, tenant: str | None, is_meant: Callable[[str, str | None], bool]) -> None:
+        """Forget those of a tenant that are meant; `is_meant` is told the id of a run, and of its session."""
+        for run_id in self._kept.of(tenant):
+            if is_meant(run_id, self._rounds[run_id].session):
+                self._kept.remove(run_id)
+                del self._rounds[run_id]
 
     def completed(self, history: Sequence[Message], tenant: str | None, now: float) -> list[Message]:
         """Return a client's history with what it lacks, as far as it is kept for the tenant.

@@ -82,6 +82,8 @@ class Run(RunRecord):
         self._joined = JoinedText(limits.join, self._publish_joined) if limits.join else None
         self._readers: set[Reader] = set()
         self._was_read = False
+        self.was_shown = False
+        """Whether a reader got all of it in a stream, its end included."""
         self._begun = asyncio.Event()
         self._over = asyncio.Event()
         self._ended_by: EndedBy | None = None
@@ -113,6 +115,8 @@ class Run(RunRecord):
         """Begin, in a task of its own."""
         self._tell("accepted", self)
         self._task = asyncio.create_task(self._run(), name=f"xmcp {self.id}")
+        # One that is cancelled before its first step never runs.
+        self._task.add_done_callback(lambda _: self._end(*_cancelled(self._ended_by or "drain")))
 
     async def begun(self, seconds: float) -> None:
         """Wait until there is more than `run.started`, or until the time is over."""

@@ -102,7 +102,7 @@ class Sessions:
         return found is not None
 
     def ended(self, run: RunRecord) -> None:
-        """Take note that a run has ended: remember what it has come to, however it ended."""
+        """Take note that a run has ended: remember what it has come to, unless it is not to be remembered."""
         request = run.request
         if request.session_id is None or request.recall is None:
             return
@@ -111,7 +111,7 @@ class Sessions:
             self.release(name)
         elif name in self._busy:
             return  # it ran beside one that continues the session
-        if history := settled(run.history):
+        if run.is_remembered and (history := settled(run.history)):
             self.keep(name, history)
 
     def _forget_old(self) -> None:

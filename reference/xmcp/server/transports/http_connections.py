@@ -20,10 +20,14 @@ HEAD_BYTES: Final = 64 * 1024
 
 
 class _BoundedHead(HttpToolsProtocol):
-    """uvicorn's protocol of httptools, which has no limit for a head, and takes trailers for headers."""
+    """uvicorn's protocol of httptools, which has no limit for a head, and takes trailers for headers.
+
+    When a connection is lost it tells the newest request alone, which may wait behind the one that is answered.
+    """
 
     _in_head = False
     _head_bytes = 0
+    _answered: Any = None
 
     def data_received(self, data: bytes) -> None:
         goes_on = self._in_head
@@ -40,6 +44,16 @@ class _BoundedHead(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # a trailer would stand among headers that were checked
