@@ -1,0 +1,43 @@
+"""Which connections come from another process of the gateway: those over the Unix socket that only they can reach."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any, Final, NamedTuple
+
+from starlette.types import Scope
+
+
+class PeerClient(NamedTuple):
+    """What stands in `scope["client"]` of a request that another process handed on. Each connection has its own.
+
+    By its class it is known: whatever a caller sends, and whatever a proxy makes of it, is another tuple at most.
+    """
+
+    host: str
+    port: int
+
+
+_numbers: Final = itertools.count(1)
+
+
+def is_from_peer(scope: Scope) -> bool:
+    """Return whether another process of the gateway handed a request on."""
+    return isinstance(scope.get("client"), PeerClient)
+
+
+def with_peer_clients(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
+    """Return a subclass of one of uvicorn's protocols that marks connections over Unix sockets.
+
+    uvicorn has no address for their clients, so that one of them could not be told from another.
+    """
+
+    class WithPeerClients(protocol):  # type: ignore[valid-type, misc]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            # The address of this end, which is no matter of the other one: a Unix socket has no port.
+            if self.server is not None and self.server[1] is None:
+                self.client = PeerClient("worker", next(_numbers))
+
+    return WithPeerClients
