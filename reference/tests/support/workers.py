@@ -35,6 +35,11 @@ class Workers:
         names = map(str, itertools.count(after))
         return next(name for name in names if self.places[0].home_of(conversation_of(tenant, name)) == number)
 
+    def key_at(self, number: int) -> str:
+        """Return an `Idempotency-Key` whose requests belong to a process, of a gateway without keys."""
+        names = map(str, itertools.count())
+        return next(name for name in names if self.places[0].home_of(f"local\0{name}") == number)
+
 
 @asynccontextmanager
 async def workers(
