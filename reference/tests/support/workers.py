@@ -11,7 +11,7 @@ from typing import Any
 
 from support.gateways import Served, served
 from support.recorded_gateways import recorded
-from xmcp.gateway.audit.recording import conversation_of
+from xmcp.gateway.ids import conversation_of
 from xmcp.gateway.workers.place import WorkerPlace
 
 

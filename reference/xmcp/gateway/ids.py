@@ -1,7 +1,9 @@
-"""Ids that sort by the time at which they were made, and the clock of records."""
+"""Ids that sort by the time at which they were made, ids of conversations, and the clock of records."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import threading
 import time
@@ -23,6 +25,12 @@ def uuid7() -> str:
         _last = place = max(place, _last + 1)
     random = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
     return str(UUID(int=(place >> 12) << 80 | 0x7 << 76 | (place & 0xFFF) << 64 | 0b10 << 62 | random))
+
+
+def conversation_of(tenant: str | None, session: str) -> str:
+    """Return the id of the conversation of a session. The same session of two tenants is two conversations."""
+    named = json.dumps([tenant, session]).encode()
+    return f"conv_{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def now_ms() -> int:

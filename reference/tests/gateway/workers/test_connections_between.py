@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 from support.clock import never
 from support.gateways import Served, types_in, until
 from support.scripted_model import ScriptedModel, asks
 from support.workers import Workers, workers
 
-from xmcp.gateway.workers.connections import PeerClient, is_from_peer, with_peer_clients
+from xmcp.gateway.workers.connections import PeerClient, is_from_peer
 from xmcp.providers import Completion
 
 SSE = {"accept": "text/event-stream"}
@@ -188,28 +187,19 @@ async def test_nothing_is_handed_on_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("http", ["h11", "httptools"])
 async def test_connections_over_a_unix_socket_alone_are_those_of_processes(tmp_path: Path, http: str) -> None:
-    seen = []
+    async with workers(tmp_path, ScriptedModel(then="ok"), http=http) as up:
+        path = str(up.places[0].socket_of(0))
+        async with AsyncExitStack() as exits:
+            for transport in (None, httpx2.AsyncHTTPTransport(uds=path), httpx2.AsyncHTTPTransport(uds=path)):
+                client = await exits.enter_async_context(up.all[0].http(transport=transport))
+                assert (await client.get("/livez")).status_code == 200
+            scopes = [{"client": connection.client} for connection in up.all[0].server.server_state.connections]
+    assert sorted(map(is_from_peer, scopes)) == [False, True, True]
+    assert len({scope["client"] for scope in scopes}) == 3
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.append((is_from_peer(scope), scope["client"]))
-        await send({"type": "http.response.start", "status": 204, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
 
-    config = uvicorn.Config(app, lifespan="off", http=http, log_level="critical")
-    config.load()
-    config.http_protocol_class = with_peer_clients(config.http_protocol_class)
-    server = uvicorn.Server(config)
-    path = tmp_path / "s.sock"
-    sockets = [socket.socket(), socket.socket(socket.AF_UNIX)]
-    sockets[0].bind(("127.0.0.1", 0))
-    sockets[1].bind(str(path))
-    port = sockets[0].getsockname()[1]
-    serving = asyncio.create_task(server.serve(sockets))
-    await until(lambda: server.started)
-    for transport in (None, httpx2.AsyncHTTPTransport(uds=str(path)), httpx2.AsyncHTTPTransport(uds=str(path))):
-        async with httpx2.AsyncClient(transport=transport) as client:
-            await client.get(f"http://127.0.0.1:{port}/")
-    server.should_exit = True
-    await serving
-    assert [peer for peer, _ in seen] == [False, True, True]
-    assert len({client for _, client in seen}) == 3
+async def test_no_proxy_makes_a_caller_a_process() -> None:
+    """uvicorn's middleware, where somebody serves the application with it, writes what a header says."""
+    assert not is_from_peer({"type": "http", "client": ("worker", 1)})
+    assert not is_from_peer({"type": "http", "client": None})
+    assert is_from_peer({"type": "http", "client": PeerClient("worker", 1)})

@@ -12,7 +12,7 @@ from support.gateways import Served, chunks_in, types_in, until
 from support.scripted_model import ScriptedModel, asks
 from support.workers import workers
 
-from xmcp.gateway.audit.recording import conversation_of
+from xmcp.gateway.ids import conversation_of
 from xmcp.providers import Completion
 
 SSE = {"accept": "text/event-stream"}

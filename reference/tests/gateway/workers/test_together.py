@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from support.recorded_gateways import TENANTS
 from support.scripted_model import ScriptedModel
 from support.workers import Workers, workers
 
+from xmcp.gateway.http import worker_routes
 from xmcp.gateway.http.gathering import merged_health, merged_sessions, summed_cache_statistics
 from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.gateway.workers.connections import PeerClient
@@ -39,13 +41,22 @@ def stopped(up: Workers, number: int) -> None:
 
 def limited(per_minute: int) -> Any:
     """Return a configuration with a limit for tenant `a`."""
-    return {**TENANTS, "tenants": [{"name": "a", "limits": {"requests_per_minute": per_minute}}]}
+    return {**TENANTS, "tenants": [{"name": "a", "requests_per_minute": per_minute}]}
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a process that counts waited for on a slow machine, too."""
+    monkeypatch.setattr(worker_routes, "RATE_SECONDS", 30.0)
+
+
+@pytest.mark.usefixtures("patient")
 async def test_requests_in_a_minute_are_counted_over_all_processes_exactly(tmp_path: Path) -> None:
     async with workers(tmp_path, ScriptedModel(then="ok"), limited(20), count=3) as up:
-        asking = [get(up, number % 3, "/v1/models", **A) for number in range(60)]
-        statuses = [answer.status_code for answer in await asyncio.gather(*asking)]
+        async with AsyncExitStack() as exits:
+            callers = [await exits.enter_async_context(one.http(headers=A)) for one in up.all]
+            asking = [callers[number % 3].get("/v1/models") for number in range(60)]
+            statuses = [answer.status_code for answer in await asyncio.gather(*asking)]
         assert statuses.count(200) == 20
         assert statuses.count(429) == 40
         for number in range(3):
@@ -55,6 +66,7 @@ async def test_requests_in_a_minute_are_counted_over_all_processes_exactly(tmp_p
             assert (await get(up, number, "/v1/models", authorization="Bearer b")).status_code == 200
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_request_that_is_handed_on_counts_once(tmp_path: Path) -> None:
     async with workers(tmp_path, ScriptedModel(then="ok"), limited(4)) as up, up.all[0].http(headers=A) as http:
         bodies = [{"input": "hi", "session_id": up.session_at(1, "a", after)} for after in range(0, 500, 100)]
@@ -80,6 +92,7 @@ async def test_nobody_is_asked_where_nothing_is_limited(tmp_path: Path) -> None:
         assert sum(up_.server.server_state.total_requests for up_ in up.all) == 2
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_key_that_is_revoked_or_limited_is_so_in_all_processes_at_once(tmp_path: Path) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
     for tenant in ("ops", "acme"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from xmcp.chat.messages import Message
-from xmcp.gateway.audit.recording import conversation_of
+from xmcp.gateway.ids import conversation_of
 from xmcp.gateway.runs.request import ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.rounds import run_of_call
