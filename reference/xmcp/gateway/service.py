@@ -30,7 +30,7 @@ from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run
 from xmcp.gateway.sessions.rehydration import rehydrated
-from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy, Sessions
+from xmcp.gateway.sessions.sessions import MAX_WORKERS, Name, Session, SessionBusy, Sessions
 from xmcp.gateway.sessions.window import Window, settled, size_of, within
 
 if TYPE_CHECKING:
@@ -166,7 +166,13 @@ class Gateway:
         return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
     def take_place(self, place: WorkerPlace) -> None:
-        """Be one of several processes, from now on: what begins here belongs here."""
+        """Be one of several processes, from now on: what begins here belongs here.
+
+        Raises:
+            ValueError: they are too many.
+        """
+        if place.count > MAX_WORKERS:
+            raise ValueError(f"A gateway has at most {MAX_WORKERS} processes, not {place.count}.")
         self.runs.new_id = partial(new_run_id_at, place)
         self.sessions.worker = place.number
 

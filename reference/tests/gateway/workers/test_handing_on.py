@@ -227,24 +227,45 @@ async def test_refusals_are_those_of_the_process_that_refuses(tmp_path: Path) ->
         assert large.status_code == 413
 
 
-async def test_a_header_in_utf_8_is_the_same_in_every_process(tmp_path: Path) -> None:
-    async with workers(tmp_path, ScriptedModel(then="ok")) as up:
+@pytest.mark.parametrize("http", ["h11", "httptools"])
+@pytest.mark.parametrize("key", ["café".encode(), b"caf\xe9", bytes(range(0x80, 0x100))])
+async def test_a_header_is_the_same_in_every_process(tmp_path: Path, key: bytes, http: str) -> None:
+    async with workers(tmp_path, ScriptedModel(then="ok"), http=http) as up:
         ids = set()
         for one in up.all:
-            async with one.http() as http:
-                answer = await http.post("/chat", json={"input": "hi"}, headers=[(b"idempotency-key", "café".encode())])
+            async with one.http() as client:
+                answer = await client.post("/chat", json={"input": "hi"}, headers=[(b"idempotency-key", key)])
                 ids.add(answer.json()["run_id"])
     assert len(ids) == 1
 
 
-async def test_a_header_that_is_not_utf_8_is_handed_on_by_nobody(tmp_path: Path) -> None:
-    async with workers(tmp_path, ScriptedModel(then="ok")) as up, up.all[0].http() as http:
+@pytest.mark.parametrize("name", ["run_%2E%2E", "run_%23%3F%25", "run_%C3%A9%FF", "run_'a(b)c[d]e$f&g"])
+async def test_a_path_and_a_query_are_the_same_in_every_process(tmp_path: Path, name: str) -> None:
+    seen = []
+    async with workers(tmp_path, ScriptedModel(then="ok")) as up:
+        for one in up.all:
+            get = one.gateway.runs.get
+            one.gateway.runs.get = lambda run_id, caller, get=get: (seen.append(run_id), get(run_id, caller))[1]
+        for one in up.all:
+            assert (await get_raw(one, f"/runs/{name}/events?after=%C3%A9'&%FF")).status_code == 404
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
+
+
+async def get_raw(up: Served, target: str) -> Any:
+    async with up.http() as http:
+        request = http.build_request("GET", "/")
+        request.url = request.url.copy_with(raw_path=target.encode())
+        return await http.send(request)
+
+
+async def test_what_begins_in_another_process_belongs_to_the_trace_of_the_caller(tmp_path: Path) -> None:
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    async with workers(tmp_path, ScriptedModel(then="ok")) as up:
         body = {"input": "hi", "session_id": up.session_at(1)}
-        refused = await http.post("/chat", json=body, headers=[(b"idempotency-key", b"caf\xe9")])
-        here = {**body, "session_id": up.session_at(0)}
-        taken = await http.post("/chat", json=here, headers=[(b"idempotency-key", b"caf\xe9")])
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_header")
-    assert taken.status_code == 200
+        await post(up.all[0], "/chat", body, traceparent=f"00-{trace}-b7ad6b7169203331-01")
+        (run,) = up.all[1].gateway.runs._runs.values()
+    assert run.trace_id == trace
 
 
 async def test_a_web_page_reads_what_another_process_answers(tmp_path: Path) -> None:

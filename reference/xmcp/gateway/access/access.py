@@ -111,7 +111,7 @@ class Access:
         return await self._admin.run(work)
 
     def forget(self, *, key_id: str | None = None, tenant: str | None = None) -> None:
-        """Have the next request of a key, or of a tenant's keys, see what was changed; other processes see it later."""
+        """Have the next request of a key, or of a tenant's keys, that comes to this process see what was changed."""
         if self._stored is not None:
             self._stored.forget(lambda key: key.id == key_id or key.tenant == tenant)
 

@@ -25,14 +25,11 @@ async def others(request: Request, seconds: float) -> list[Any]:
     """Return what the other processes answer to a request without a body; who does not in time is left out, and logged.
 
     Nobody else is asked where there is one process, or where another one asks this one.
-
-    Raises:
-        Refused: the request cannot be handed on.
     """
     if (peers := peers_of(request)) is None:
         return []
-    headers = headers_of(request)
-    return await peers.values_of_all(request.method, target_of(request), headers, seconds=seconds)
+    scope = request.scope
+    return await peers.values_of_all(scope["method"], target_of(scope), headers_of(scope), seconds=seconds)
 
 
 def merged_sessions(lists: Sequence[Sequence[Mapping[str, Any]]], limit: int) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import string
 from typing import Any, Final
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -38,6 +39,8 @@ _NOT_ASKED_WITH: Final = _OF_A_CONNECTION | {b"content-length", b"expect", b"ori
 _NOT_ANSWERED_WITH: Final = _OF_A_CONNECTION | {b"date", b"vary"}
 """Every process adds them to every answer."""
 
+_AS_THEY_CAME: Final = string.punctuation.replace("#", "")
+
 _log: Final = logging.getLogger("xmcp.gateway")
 
 
@@ -45,39 +48,29 @@ async def hand_on(request: Request, error: Exception) -> Any:
     """Return the response to a request that belongs to another process: a `HandedOn`.
 
     Raises:
-        Refused: the request cannot be handed on.
+        Refused: the body of the request cannot be read.
     """
     peers = peers_of(request)
     if not isinstance(error, Elsewhere) or peers is None:
         raise TypeError(f"{error!r} is not an Elsewhere")
     listen, body = gateway_of(request).config.listen, error.body
-    headers = headers_of(request)
+    # The error is kept until the response has ended, and with it all that was read and decoded: as long as a stream.
+    error.body, error.__traceback__ = None, None
     if body is None:
         body = await received(request, listen.max_body_bytes, listen.body_seconds)
-    return HandedOn(peers, error.worker, headers, body, listen.send_seconds, request.app.state.abort)
+    return HandedOn(peers, error.worker, body, listen.send_seconds, request.app.state.abort)
 
 
-def target_of(request: Request) -> str:
+def target_of(scope: Scope) -> str:
     """Return the path and the query of a request as they came."""
-    path, query = request.scope["raw_path"].decode("ascii"), request.scope["query_string"].decode("ascii")
+    path, query = quote(scope["raw_path"], _AS_THEY_CAME), quote(scope["query_string"], _AS_THEY_CAME)
     return f"{path}?{query}" if query else path
 
 
-def headers_of(request: Request) -> list[tuple[str, str]]:
-    """Return the headers with which a request is handed on.
-
-    Raises:
-        Refused: one is not UTF-8.
-    """
-    try:
-        kept = [
-            (name.decode("ascii"), value.decode())
-            for name, value in request.scope["headers"]
-            if name not in _NOT_ASKED_WITH
-        ]
-    except UnicodeDecodeError:
-        raise Refused(400, "A header of the request is not UTF-8.", "invalid_header") from None
-    return carried(kept)
+def headers_of(scope: Scope) -> list[tuple[str, str]]:
+    """Return the headers with which a request is handed on; `workers.connections` reads them there."""
+    kept = [(name, value) for name, value in scope["headers"] if name not in _NOT_ASKED_WITH]
+    return carried([(name.decode("latin-1"), value.decode("latin-1")) for name, value in kept])
 
 
 class HandedOn:
@@ -86,7 +79,6 @@ class HandedOn:
     Args:
         peers: The processes.
         worker: The one that is asked.
-        headers: Of the request.
         body: Of the request.
         send_timeout: Seconds after which a client that takes nothing is dropped.
         abort: Cuts the connection of a client that is dropped, or whose answer broke off: clients take a clean end for
@@ -97,14 +89,12 @@ class HandedOn:
         self,
         peers: Peers,
         worker: int,
-        headers: Sequence[tuple[str, str]],
         body: bytes,
         send_timeout: float,
         abort: Abort,
     ) -> None:
         self._peers = peers
         self._worker = worker
-        self._headers = headers
         self._body = body
         self._send_timeout = send_timeout
         self._abort = abort
@@ -124,9 +114,9 @@ class HandedOn:
     async def _relay(self, scope: Scope, send: Send) -> Refused | None:
         """Return the refusal with which to answer if there is no other answer."""
         begun, patience = False, TimeLimit()
-        target = target_of(Request(scope))
+        asking = self._worker, scope["method"], target_of(scope), headers_of(scope)
         try:
-            async with self._peers.asked(self._worker, scope["method"], target, self._headers, self._body) as answer:
+            async with self._peers.asked(*asking, self._body) as answer:
                 self._body = b""  # it can be large, and the answer can take long
                 begun = True
                 await self._send_all(answer, send, patience)

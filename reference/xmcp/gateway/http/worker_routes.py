@@ -18,7 +18,7 @@ from xmcp.gateway.access.rates import Rate, TooFast
 from xmcp.gateway.http.gathering import TELLING
 from xmcp.gateway.http.refusals import json_response
 from xmcp.gateway.runs.request import Caller
-from xmcp.gateway.workers.connections import is_from_peer
+from xmcp.gateway.workers.connections import headers_as_they_came, is_from_peer
 from xmcp.gateway.workers.peers import PeerGone, Peers
 
 PREFIX: Final = "/_workers/"
@@ -54,16 +54,21 @@ async def forget_keys(request: Request, **which: str) -> None:
 
 
 class ForWorkers:
-    """An ASGI application before another one, which answers the other processes."""
+    """An ASGI application before another one, which answers the other processes, and reads what they hand on."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._routes = Router([Route(_RATES, _count, methods=["POST"]), Route(_KEYS, _forget, methods=["POST"])])
+        self._app: ASGIApp = app
+        self._routes: ASGIApp = Router(
+            [Route(_RATES, _count, methods=["POST"]), Route(_KEYS, _forget, methods=["POST"])]
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or the lifespan."""
-        asks = scope["type"] == "http" and scope["path"].startswith(PREFIX) and is_from_peer(scope)
-        await (self._routes if asks else self._app)(scope, receive, send)
+        app = self._app
+        if scope["type"] == "http" and is_from_peer(scope):
+            scope["headers"] = headers_as_they_came(scope)
+            app = self._routes if scope["path"].startswith(PREFIX) else app
+        await app(scope, receive, send)
 
 
 async def _counted_by(peers: Peers, home: int, rates: Sequence[Rate]) -> TooFast | None:

@@ -27,6 +27,11 @@ def is_from_peer(scope: Scope) -> bool:
     return isinstance(scope.get("client"), PeerClient)
 
 
+def headers_as_they_came(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a request that was handed on: whoever sends it writes each of their bytes as UTF-8."""
+    return [(name, value if value.isascii() else value.decode().encode("latin-1")) for name, value in scope["headers"]]
+
+
 def with_peer_clients(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol]:
     """Return a subclass of one of uvicorn's protocols that marks connections over Unix sockets.
 

@@ -104,6 +104,7 @@ class Peers:
                 )
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise PeerGone(f"worker {worker} does not answer: {_told(error)}") from error
+        body = b""  # it can be large, and the answer can take long
         try:
             yield PeerAnswer(worker, answer)
         finally:
