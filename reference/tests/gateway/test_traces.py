@@ -67,9 +67,9 @@ async def test_a_chat_that_another_process_runs_has_one_span_of_its_request(
     async with workers(tmp_path, ScriptedModel("hi")) as up, up.all[0].http(headers=CALLER) as http:
         exported.clear()
         assert (await http.post("/chat", json={"input": "x", "session_id": up.session_at(1)})).status_code == 200
-    request, chat = named(exported, "POST /chat"), named(exported, "invoke_agent xmcp")
+    request, chat = named(exported, "POST /chat"), named(exported, "invoke_agent")
     assert (parent_of(request), parent_of(chat)) == (PARENT, id_of(request))
-    assert [span.kind for span in exported.get_finished_spans()].count(SpanKind.SERVER) == 1
+    assert not [span for span in exported.get_finished_spans() if span.name == "POST"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

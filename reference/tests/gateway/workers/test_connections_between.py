@@ -17,6 +17,7 @@ from support.scripted_model import ScriptedModel, asks
 from support.workers import Workers, workers
 
 from xmcp.gateway.workers.connections import PeerClient, is_from_peer
+from xmcp.gateway.workers.peers import PeerAnswer
 from xmcp.providers import Completion
 
 SSE = {"accept": "text/event-stream"}
@@ -117,6 +118,28 @@ async def test_a_reader_that_is_dropped_takes_no_other_with_it(tmp_path: Path) -
                 await until(lambda: len(up.all[1].server.server_state.connections) == 1)
             go_on.set()
             assert types_in((await other).text)[-1] == "run.finished"
+
+
+async def test_a_model_that_is_faster_than_what_is_handed_on_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As who reads a connection of the right process gets all: the system holds some megabytes for it."""
+    pieces = [str(number % 10) * 10_000 for number in range(100)]
+    said, piece = asyncio.Event(), PeerAnswer.piece
+
+    async def later(answer: PeerAnswer) -> bytes:
+        await said.wait()
+        return await piece(answer)
+
+    async def all_said() -> None:
+        said.set()
+
+    monkeypatch.setattr(PeerAnswer, "piece", later)
+    model = ScriptedModel([*pieces, all_said, Completion("".join(pieces))])
+    async with workers(tmp_path, model) as up, up.all[0].http(headers=SSE) as http:
+        answer = await http.post("/chat", json={"input": "hi", "session_id": up.session_at(1)})
+    assert types_in(answer.text)[-1] == "run.finished"
+    assert len(answer.text) > 2_000_000
 
 
 async def test_a_process_that_is_not_there_is_unavailable_and_the_others_serve_on(tmp_path: Path) -> None:

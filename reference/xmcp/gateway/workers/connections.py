@@ -19,6 +19,10 @@ class PeerClient(NamedTuple):
     port: int
 
 
+AHEAD_BYTES: Final = 4 * 1024 * 1024
+"""How much is sent to another process before it takes it: as much as systems hold for a connection of a network, where
+they hold little for a Unix socket. Else a process that does not run for a moment would be dropped as too slow."""
+
 _numbers: Final = itertools.count(1)
 
 
@@ -44,5 +48,6 @@ def with_peer_clients(protocol: type[asyncio.Protocol]) -> type[asyncio.Protocol
             # The address of this end, which is no matter of the other one: a Unix socket has no port.
             if self.server is not None and self.server[1] is None:
                 self.client = PeerClient("worker", next(_numbers))
+                transport.set_write_buffer_limits(AHEAD_BYTES)
 
     return WithPeerClients
