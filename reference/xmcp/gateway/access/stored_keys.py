@@ -82,6 +82,7 @@ class StoredKeys:
         """Have the database asked again for some keys, because they were changed."""
         for key_id in [one for one, found in self._cache.items() if found.key is None or which(found.key)]:
             del self._cache[key_id]
+        self._asking.clear()  # the answer can be older than the change
 
     async def _found(self, key_id: str) -> StoredKey | None:
         found, now = self._cache.get(key_id), self._clock()
@@ -101,6 +102,8 @@ class StoredKeys:
     async def _ask(self, key_id: str) -> StoredKey | None:
         at = self._clock()  # before the question: what is changed meanwhile is not older than the answer
         key = await self._database.run(lambda run: find_key(run, key_id))
+        if self._asking.get(key_id) is not asyncio.current_task():
+            return key
         self._cache[key_id] = _Found(key, at)
         self._cache.move_to_end(key_id)
         if len(self._cache) > CACHED:
@@ -108,7 +111,8 @@ class StoredKeys:
         return key
 
     def _answered(self, key_id: str, asking: asyncio.Task[StoredKey | None]) -> None:
-        self._asking.pop(key_id, None)
+        if self._asking.get(key_id) is asking:
+            del self._asking[key_id]
         if not asking.cancelled():
             asking.exception()  # whoever waited has it, if anybody still did
 

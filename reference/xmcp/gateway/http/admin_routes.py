@@ -148,7 +148,7 @@ async def set_key_limits(request: Request) -> Response:
 
 
 async def revoke_key(request: Request) -> Response:
-    """`DELETE /admin/keys/{id}`: revoke a key. Its chats go on; gateways on other machines refuse it within 30 s."""
+    """`DELETE /admin/keys/{id}`: revoke a key. Its chats go on; other gateways refuse it within 30 s."""
     key_id, by = request.path_params["key_id"], _actor(request)
     if not is_key_id(key_id) or not await _run(request, lambda run: key_store.revoke_key(run, by, key_id)):
         raise _no_key()
