@@ -101,23 +101,28 @@ async def test_a_reader_that_takes_nothing_is_dropped_by_both_and_the_run_goes_o
 
 
 async def test_a_reader_that_is_dropped_takes_no_other_with_it(tmp_path: Path) -> None:
-    """All that comes from another process comes from one address."""
-    go_on = asyncio.Event()
+    """uvicorn knows no addresses of connections over a Unix socket."""
+    go_on, dropped = asyncio.Event(), asyncio.Event()
 
     async def answer(request: Any) -> Any:
-        much = "much" in str(request.messages)
-        return ["x" * 20_000_000] if much else ["a", go_on.wait, Completion("ab")]
+        if "much" in str(request.messages):
+            return ["x" * 20_000_000, dropped.wait, "x" * 1_000_000]
+        return ["a", go_on.wait, Completion("ab")]
 
-    async with workers(tmp_path, ScriptedModel(then=answer), {"listen": {"send_seconds": 0.5}}) as up:
-        body = {"input": "little", "session_id": up.session_at(1, after=100)}
-        async with up.all[0].http(headers=SSE) as http:
-            other = asyncio.create_task(http.post("/chat", json=body))
-            await until(lambda: up.all[1].gateway.runs.running)
-            async with stuck_reader(up):
-                await until(lambda: len(up.all[1].server.server_state.connections) == 2)
-                await until(lambda: len(up.all[1].server.server_state.connections) == 1)
-            go_on.set()
-            assert types_in((await other).text)[-1] == "run.finished"
+    async with workers(tmp_path, ScriptedModel(then=answer)) as up, up.all[0].http(headers=SSE) as http:
+        home = up.all[1]
+        bodies = [{"input": "little", "session_id": up.session_at(1, after=after)} for after in range(100, 900, 100)]
+        asking = [asyncio.create_task(http.post("/chat", json=body)) for body in bodies]
+        await until(lambda: len(home.gateway.runs.running) == 8)
+        async with stuck_reader(up):
+            await until(lambda: len(home.server.server_state.connections) == 9)
+            await until(
+                lambda: any(run.request.query == "much" and run.state.text for run in home.gateway.runs.running)
+            )
+            dropped.set()
+            await until(lambda: len(home.server.server_state.connections) == 8)
+        go_on.set()
+        assert [types_in(answer.text)[-1] for answer in await asyncio.gather(*asking)] == ["run.finished"] * 8
 
 
 async def test_a_model_that_is_faster_than_what_is_handed_on_loses_nothing(

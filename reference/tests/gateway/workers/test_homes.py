@@ -11,9 +11,12 @@ import pytest
 from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.http.homes import name_of_chat, name_of_session
 from xmcp.gateway.runs.events import new_run_id, new_run_id_at
+from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.request import ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.rounds import open_call_id
+from xmcp.gateway.sessions.sessions import Sessions
+from xmcp.gateway.sessions.window import Window
 from xmcp.gateway.workers.place import WorkerPlace
 
 RUN, OLDER_RUN = f"run_{'1' * 32}", f"run_{'2' * 32}"
@@ -74,3 +77,14 @@ def test_names_are_spread_over_all_processes() -> None:
     found = Counter(place.home_of(new_run_id()) for _ in range(4_000))
     assert sorted(found) == [0, 1, 2, 3]
     assert min(found.values()) > 800
+
+
+def test_sessions_of_two_processes_never_have_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where their clocks stand still, or go back."""
+    held = [Sessions(Window(9, 9_000), Keeping(60, 9_000)) for _ in range(2)]
+    held[1].worker = 1
+    places = []
+    for now in (5_000_000, 5_000_000, 4_000_000, 9_000_000):
+        monkeypatch.setattr("xmcp.gateway.sessions.sessions.time.time_ns", lambda now=now: now)
+        places += [one.described((None, "s"), ()).place for one in held]
+    assert places == sorted(set(places))

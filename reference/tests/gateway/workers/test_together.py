@@ -245,8 +245,9 @@ async def test_a_stream_that_was_handed_on_ends_with_its_last_event_when_all_dra
         await until(lambda: up.all[1].gateway.runs.running)
         up.all[first].server.drain()
         up.all[1 - first].server.drain()
+        await until(lambda: all(one.gateway.runs.draining for one in up.all))
         await asyncio.sleep(0.5)
-        assert not any(one.task.done() for one in up.all)
+        assert not any(one.server.should_exit for one in up.all)
         (run,) = up.all[1].gateway.runs.running
         # The process still answers the others.
         transport = httpx2.AsyncHTTPTransport(uds=str(up.places[0].socket_of(1)))
