@@ -19,6 +19,7 @@ from support.audited_runs import one
 from support.gateways import served
 from support.http_host import in_thread
 from support.scripted_model import ScriptedModel, asks
+from support.workers import workers
 
 from xmcp.cli.gateway import gateway as command
 from xmcp.cli.open_telemetry import CannotExport, exporting
@@ -58,6 +59,17 @@ def id_of(span: ReadableSpan) -> str:
     """Return the id of a span."""
     assert span.context is not None
     return trace.format_span_id(span.context.span_id)
+
+
+async def test_a_chat_that_another_process_runs_has_one_span_of_its_request(
+    exported: InMemorySpanExporter, tmp_path: Path
+) -> None:
+    async with workers(tmp_path, ScriptedModel("hi")) as up, up.all[0].http(headers=CALLER) as http:
+        exported.clear()
+        assert (await http.post("/chat", json={"input": "x", "session_id": up.session_at(1)})).status_code == 200
+    request, chat = named(exported, "POST /chat"), named(exported, "invoke_agent")
+    assert (parent_of(request), parent_of(chat)) == (PARENT, id_of(request))
+    assert not [span for span in exported.get_finished_spans() if span.name == "POST"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

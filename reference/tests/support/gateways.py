@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
 from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.gateway.workers.place import WorkerPlace
 from xmcp.server.transports.http_server import listen
 
 
@@ -109,11 +111,14 @@ async def served(
     database: KeyDatabase | None = None,
     middleware: Sequence[Any] = (),
     more_models: Sequence[Offered] = (),
+    place: WorkerPlace | None = None,
+    http: str = "auto",
     **options: Any,
 ) -> AsyncIterator[Served]:
     """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say.
 
-    With `metrics`, they are served, too, at `metrics_url`.
+    With `metrics`, they are served, too, at `metrics_url`. With a `place` it is one of several processes, which all are
+    in that of the test.
     """
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
@@ -130,10 +135,13 @@ async def served(
     up = asyncio.Event()
     exits = ExitStack()
     measured = GatewayMetrics(gateway) if metrics else None
-    server = GatewayServer(gateway, up.set, measured, log_level="critical")
-    listener = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    task = asyncio.create_task(server.serve([listener]))
+    server = GatewayServer(gateway, up.set, measured, place=place, log_level="critical", http=http)
+    listeners = [listen("127.0.0.1", 0)]
+    url = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
+    if place is not None:
+        listeners.append(socket.socket(socket.AF_UNIX))
+        listeners[1].bind(str(place.socket_of(place.number)))
+    task = asyncio.create_task(server.serve(listeners))
     try:
         async with asyncio.timeout(30):
             await up.wait()

@@ -26,9 +26,7 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    requests_per_minute: int | None = Field(
-        None, ge=1, le=1_000_000, description="Requests in a minute, in each process; more get 429."
-    )
+    requests_per_minute: int | None = Field(None, ge=1, le=1_000_000, description="Requests in a minute; more get 429.")
     tokens_per_day: _Count | None = Field(None, description="Tokens of models in a day, read and written.")
     tokens_per_month: _Count | None = Field(None, description="Tokens of models in a month, read and written.")
     usd_per_month: float | None = Field(

@@ -1,7 +1,9 @@
-"""Ids that sort by the time at which they were made, and the clock of records."""
+"""Ids that sort by the time at which they were made, ids of conversations, and the clock of records."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import threading
 import time
@@ -29,6 +31,12 @@ def uuid7() -> str:
 def time_text(at: int) -> str:
     """Return a time in milliseconds since 1970 by ISO 8601, in UTC."""
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def conversation_of(tenant: str | None, session: str) -> str:
+    """Return the id of the conversation of a session. The same session of two tenants is two conversations."""
+    named = json.dumps([tenant, session]).encode()
+    return f"conv_{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def now_ms() -> int:

@@ -21,6 +21,7 @@ from xmcp.gateway.audit.reports import Reports
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.grants import is_within
 from xmcp.gateway.runs.admission import AdmissionLimits
+from xmcp.gateway.runs.events import new_run_id_at
 from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
@@ -29,7 +30,7 @@ from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run
 from xmcp.gateway.sessions.rehydration import rehydrated
-from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy, Sessions
+from xmcp.gateway.sessions.sessions import MAX_WORKERS, Name, Session, SessionBusy, Sessions
 from xmcp.gateway.sessions.window import Window, settled, size_of, within
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from xmcp.gateway.audit.archive import Archive
     from xmcp.gateway.audit.log import AuditLog
     from xmcp.gateway.tenant_cache import TenantCache
+    from xmcp.gateway.workers.place import WorkerPlace
 
 _log: Final = logging.getLogger("xmcp.gateway")
 
@@ -162,6 +164,17 @@ class Gateway:
         wanted = chat.options.get("tools")
         names = {tool["name"] for tool in self.tools_for(caller)}
         return names if wanted is None or callable(wanted) else names.intersection(wanted)
+
+    def take_place(self, place: WorkerPlace) -> None:
+        """Be one of several processes, from now on: what begins here belongs here.
+
+        Raises:
+            ValueError: they are too many.
+        """
+        if place.count > MAX_WORKERS:
+            raise ValueError(f"A gateway has at most {MAX_WORKERS} processes, not {place.count}.")
+        self.runs.new_id = partial(new_run_id_at, place)
+        self.sessions.worker = place.number
 
     async def start(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> tuple[Run, bool]:
         """Return a run for a request, and whether it was begun before. One of a session knows what was said in it.

@@ -18,13 +18,18 @@ from starlette.applications import Starlette
 from xmcp.gateway.config import GatewayConfig, is_loopback
 from xmcp.gateway.http.app import application
 from xmcp.gateway.service import Gateway
+from xmcp.gateway.workers.connections import with_peer_clients
 from xmcp.server.transports.http_connections import with_head_timeout
 
 if TYPE_CHECKING:
     from xmcp.gateway.metrics.port import GatewayMetrics
+    from xmcp.gateway.workers.place import WorkerPlace
 
 _FLUSH_SECONDS: Final = 5
 """For what is still to be sent when all runs have ended."""
+
+_OTHERS_SECONDS: Final = 10
+"""For how long beyond `drain_seconds` the answers of other processes are waited for, which end their runs then."""
 
 _log: Final = logging.getLogger("xmcp.gateway")
 
@@ -55,15 +60,23 @@ class GatewayServer(uvicorn.Server):
         gateway: The gateway.
         ready: Is called when connections are accepted.
         metrics: Count its requests.
+        place: The place of this process among several. It is then served on a TCP socket, and on a Unix socket at
+            `place.socket_of(place.number)` for the others.
         settings: Further options of `uvicorn.Config`.
     """
 
     def __init__(
-        self, gateway: Gateway, ready: Callable[[], None], metrics: GatewayMetrics | None = None, **settings: Any
+        self,
+        gateway: Gateway,
+        ready: Callable[[], None],
+        metrics: GatewayMetrics | None = None,
+        *,
+        place: WorkerPlace | None = None,
+        **settings: Any,
     ) -> None:
         self._gateway = gateway
         self._ready = ready
-        self._app: Starlette = application(gateway, None if metrics is None else metrics.counts)
+        self._app: Starlette = application(gateway, None if metrics is None else metrics.counts, place)
         self._draining: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -93,10 +106,16 @@ class GatewayServer(uvicorn.Server):
         try:
             await asyncio.sleep(listen.load_balancer_seconds)
             for listener in self.servers:
-                listener.close()
+                if not _is_for_peers(listener):
+                    listener.close()
+            ended_by = asyncio.get_running_loop().time() + listen.drain_seconds + _OTHERS_SECONDS
             left = await self._gateway.runs.drain(listen.drain_seconds)
             if left:
                 _log.warning("%d runs were ended before they were finished", left)
+            if (peers := self._app.state.peers) is not None:
+                left = await peers.idle(ended_by - asyncio.get_running_loop().time())
+                if left:
+                    _log.warning("%d answers of other workers were cut", left)
         finally:
             self.should_exit = True
 
@@ -104,7 +123,8 @@ class GatewayServer(uvicorn.Server):
         """Start, then call `ready`."""
         self._loop = asyncio.get_running_loop()
         self._app.state.abort = self._abort
-        self.config.http_protocol_class = with_head_timeout(self.config.http_protocol_class)
+        protocol = with_head_timeout(self.config.http_protocol_class)
+        self.config.http_protocol_class = protocol if self._app.state.peers is None else with_peer_clients(protocol)
         # In a task of its own: a signal need not wait for tool servers that do not answer.
         self._starting = asyncio.create_task(super().startup(sockets), name="xmcp gateway start")
         await asyncio.wait({self._starting})
@@ -122,3 +142,8 @@ class GatewayServer(uvicorn.Server):
             if getattr(connection, "client", None) == client:
                 connection.transport.abort()
                 return
+
+
+def _is_for_peers(listener: asyncio.base_events.Server) -> bool:
+    """Return whether only other processes of the gateway reach a listener: they wait for the runs of this one."""
+    return any(one.family == getattr(socket, "AF_UNIX", None) for one in listener.sockets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -90,13 +90,17 @@ class Access:
         in_file = self._keys.tenant_limits.get(stored.tenant or "")
         return stored if in_file is None else replace(stored, grant=replace(stored.grant, tenant_limits=in_file))
 
-    def count_request(self, caller: Caller) -> TooFast | None:
-        """Count a request of a caller; return why it is one too many."""
+    def rates_of(self, caller: Caller) -> list[Rate]:
+        """Return the limits for the requests of a caller."""
         rates = []
         if (of_tenant := caller.grant.tenant_limits.requests_per_minute) is not None:
             rates.append(Rate(f"tenant:{caller.tenant}", f"the tenant {caller.tenant!r}", of_tenant))
         if (of_key := caller.grant.limits.requests_per_minute) is not None:
             rates.append(Rate(f"key:{caller.key_name}", f"the key {caller.key_name!r}", of_key))
+        return rates
+
+    def count_request(self, rates: Sequence[Rate]) -> TooFast | None:
+        """Count a request that is under these limits; return why it is one too many."""
         return self._rates.take(rates, time.monotonic()) if rates else None
 
     async def administer(self, work: Callable[[Execute], T]) -> T:
@@ -108,7 +112,7 @@ class Access:
         return await self._admin.run(work)
 
     def forget(self, *, key_id: str | None = None, tenant: str | None = None) -> None:
-        """Have the next request of a key, or of a tenant's keys, see what was changed; other processes see it later."""
+        """Have the next request of a key, or of a tenant's keys, that comes to this process see what was changed."""
         if self._stored is not None:
             self._stored.forget(lambda key: key.id == key_id or key.tenant == tenant)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from xmcp.gateway.audit import conversations
 from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.audit.reading import reading
-from xmcp.gateway.audit.recording import conversation_of
+from xmcp.gateway.ids import conversation_of
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, func, or_, select, tuple_
 
 from xmcp.gateway.audit.rebuild import BEGUN, ModelCall, model_calls, received
-from xmcp.gateway.audit.recording import conversation_of, stored
+from xmcp.gateway.audit.recording import stored
 from xmcp.gateway.audit.tables import METADATA
 from xmcp.gateway.audit.valid_rows import checked, json_object
+from xmcp.gateway.ids import conversation_of
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table

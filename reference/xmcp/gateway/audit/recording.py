@@ -7,7 +7,6 @@ to the thread. The records themselves are not frozen, only because that would ma
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
@@ -18,7 +17,7 @@ from xmcp.chat.messages import message_to_json
 from xmcp.chat.usage import UsageRecord
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.gateway.audit.statements import Row, row
-from xmcp.gateway.ids import now_ms
+from xmcp.gateway.ids import conversation_of, now_ms
 from xmcp.wire import ErrorInfo, ToolResponse
 
 if TYPE_CHECKING:
@@ -164,12 +163,6 @@ class Link:
     content_hash: str
     content: str
     altered: bool
-
-
-def conversation_of(tenant: str | None, session: str) -> str:
-    """Return the id of the conversation of a session. The same session of two tenants is two conversations."""
-    named = json.dumps([tenant, session]).encode()
-    return f"conv_{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def short(text: str) -> str:

@@ -19,6 +19,7 @@ from xmcp.gateway.grants import NO_LIMITS, Limits
 from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.chats import caller_of, gateway_of
 from xmcp.gateway.http.refusals import Refused, json_response, wait_headers
+from xmcp.gateway.http.worker_routes import forget_keys
 from xmcp.gateway.ids import now_ms
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ async def put_tenant(request: Request) -> Response:
     except key_store.TenantDeleted:
         told = "A tenant of this name was deleted, and what it had is kept under the name. Choose another one."
         raise Refused(409, told, "tenant_deleted", "name") from None
-    gateway_of(request).access.forget(tenant=body.name)
+    await forget_keys(request, tenant=body.name)
     answer = {"name": body.name, "limits": key_store.limits_to_dict(body.limits)}
     return json_response(answer, 201 if new else 200)
 
@@ -94,7 +95,7 @@ async def delete_tenant(request: Request) -> Response:
     name, by = request.path_params["name"], _actor(request)
     if not is_name(name) or not await _run(request, lambda run: key_store.delete_tenant(run, by, name)):
         raise Refused(404, "There is no such tenant.", "tenant_not_found")
-    gateway_of(request).access.forget(tenant=name)
+    await forget_keys(request, tenant=name)
     return Response(status_code=204)
 
 
@@ -142,16 +143,16 @@ async def set_key_limits(request: Request) -> Response:
     stored = await _run(request, limited) if is_key_id(key_id) else None
     if stored is None:
         raise _no_key()
-    gateway_of(request).access.forget(key_id=key_id)
+    await forget_keys(request, key_id=key_id)
     return json_response(stored.to_dict())
 
 
 async def revoke_key(request: Request) -> Response:
-    """`DELETE /admin/keys/{id}`: revoke a key. Its chats go on; other processes refuse it within 30 s."""
+    """`DELETE /admin/keys/{id}`: revoke a key. Its chats go on; other gateways refuse it within 30 s."""
     key_id, by = request.path_params["key_id"], _actor(request)
     if not is_key_id(key_id) or not await _run(request, lambda run: key_store.revoke_key(run, by, key_id)):
         raise _no_key()
-    gateway_of(request).access.forget(key_id=key_id)
+    await forget_keys(request, key_id=key_id)
     return Response(status_code=204)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -24,37 +24,59 @@ from xmcp.gateway.http import (
 )
 from xmcp.gateway.http.bodies import Arriving
 from xmcp.gateway.http.doorkeeper import Doorkeeper
+from xmcp.gateway.http.handing_on import hand_on
+from xmcp.gateway.http.homes import Elsewhere
 from xmcp.gateway.http.measured import Measured
 from xmcp.gateway.http.refusals import Refused, crashed, no_such_route, refused
 from xmcp.gateway.http.scopes import guarded
 from xmcp.gateway.http.traced import Traced
+from xmcp.gateway.http.worker_routes import ForWorkers
 from xmcp.gateway.service import Gateway
+from xmcp.gateway.workers.peers import Peers
 
 if TYPE_CHECKING:
     from xmcp.gateway.metrics.counts import Counts
+    from xmcp.gateway.workers.place import WorkerPlace
+
+_ANSWER_SECONDS: Final = 90
+"""For how long beyond the deadline of chats another process is waited for: it can take that long to end one."""
 
 
-def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
+def application(gateway: Gateway, counts: Counts | None = None, place: WorkerPlace | None = None) -> Starlette:
     """Return the application. Its lifespan connects the client to its servers, and closes it.
 
     `app.state.abort` cuts the connection of a client at once, given its address; the server that runs the application
-    sets it. `counts` are moved by every request.
+    sets it. `counts` are moved by every request. `place` is that of this process among several, which hand requests on
+    to each other: `app.state.peers` are the others.
     """
+    peers = None
+    if place is not None:
+        gateway.take_place(place)
+        peers = Peers(place, gateway.config.runs.deadline_seconds + _ANSWER_SECONDS)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with gateway.running():
+        async with AsyncExitStack() as exits:
+            if peers is not None:
+                exits.push_async_callback(peers.aclose)
+            await exits.enter_async_context(gateway.running())
             yield
 
     app = Starlette(
         routes=[*map(guarded, _routes())],
         middleware=[
+            *([] if place is None else [Middleware(ForWorkers)]),
             *([] if counts is None else [Middleware(Measured, counts=counts)]),
             *_open_to(gateway.config.listen.allow_origins),
             Middleware(Doorkeeper, access=gateway.access),
             Middleware(Traced),
         ],
-        exception_handlers={Refused: refused, HTTPException: no_such_route, Exception: crashed},
+        exception_handlers={
+            Refused: refused,
+            Elsewhere: hand_on,
+            HTTPException: no_such_route,
+            Exception: crashed,
+        },
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
@@ -63,6 +85,7 @@ def application(gateway: Gateway, counts: Counts | None = None) -> Starlette:
     app.state.arriving = Arriving(max(listen.max_reading_bytes, 2 * listen.max_body_bytes))
     app.state.started = time.time()
     app.state.abort = _no_abort
+    app.state.peers = peers
     return app
 
 

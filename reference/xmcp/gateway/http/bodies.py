@@ -61,6 +61,15 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
         raise Refused(415, f"Send the body as JSON, with Content-Type: {_JSON}.", "unsupported_media_type")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refused(415, "Send the body without a Content-Encoding.", "unsupported_media_type")
+    return await received(request, max_bytes, seconds)
+
+
+async def received(request: Request, max_bytes: int, seconds: float) -> bytes:
+    """Return the body of a request, of whatever type.
+
+    Raises:
+        Refused: it is too large, or does not arrive in time.
+    """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > max_bytes):
         await _discard(request)

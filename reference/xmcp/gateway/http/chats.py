@@ -13,6 +13,7 @@ from xmcp.gateway.decoders.fields import BadRequest
 from xmcp.gateway.encoders.framing import Encoder
 from xmcp.gateway.http.bodies import json_object, read_body
 from xmcp.gateway.http.event_stream import ClientGone, EventStream, unless_gone
+from xmcp.gateway.http.homes import keep_to_home, name_of_chat
 from xmcp.gateway.http.refusals import Refused, overloaded
 from xmcp.gateway.runs.admission import Overloaded
 from xmcp.gateway.runs.questions import Answer
@@ -48,11 +49,11 @@ def caller_of(request: Request) -> Caller:
 
 
 class Asked:
-    """A request for a chat: its body, as JSON and as it came."""
+    """A request for a chat: its body, as JSON and, in `raw`, as it came."""
 
     def __init__(self, request: Request, raw: bytes, body: dict[str, Any]) -> None:
         self._request = request
-        self._raw = raw
+        self.raw = raw
         self._body = body
 
     @classmethod
@@ -73,7 +74,7 @@ class Asked:
             Refused: the body cannot be answered.
         """
         try:
-            return await in_worker_if_large(len(self._raw), decode, self._body, *arguments)
+            return await in_worker_if_large(len(self.raw), decode, self._body, *arguments)
         except BadRequest as error:
             raise Refused(400, str(error), error.code, error.param) from None
 
@@ -83,13 +84,15 @@ class Asked:
         Raises:
             Refused: there is no such model or tool, or no place for another run, or an `Idempotency-Key` is wrong, or
                 a chat of the session runs.
+            Elsewhere: it belongs to another process.
         """
         gateway, caller = gateway_of(self._request), caller_of(self._request)
-        _refuse_what_is_not_offered(gateway, caller, chat)
         try:
-            marking = mark_of, self._request.headers, caller.key_name, chat.surface, chat.session_id, self._raw
-            mark = await in_worker_if_large(len(self._raw), *marking)
-            starting = gateway.start(replace(chat, size=len(self._raw)), caller, mark)
+            marking = mark_of, self._request.headers, caller.key_name, chat.surface, chat.session_id, self.raw
+            mark = await in_worker_if_large(len(self.raw), *marking)
+            keep_to_home(self._request, lambda: name_of_chat(chat, caller.tenant, mark), self.raw)
+            _refuse_what_is_not_offered(gateway, caller, chat)
+            starting = gateway.start(replace(chat, size=len(self.raw)), caller, mark)
             run, joined = await unless_gone(self._request.receive, starting)  # it can wait for a place
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None
@@ -183,14 +186,16 @@ class Following:
             raise Refused.failure(error, {**self.headers, **again})
 
 
-def run_of(request: Request, run_id: str) -> Run:
-    """Return a run of the caller's tenant.
+def run_of(request: Request, run_id: str, body: bytes | None = None) -> Run:
+    """Return a run of the caller's tenant; `body` is that of the request if it was read.
 
     Raises:
         Refused: there is none with this id.
+        Elsewhere: it belongs to another process.
     """
     run = gateway_of(request).runs.get(run_id, caller_of(request))
     if run is None:
+        keep_to_home(request, lambda: run_id, body)
         raise Refused(404, "There is no such run, or it is not kept any more.", "run_not_found")
     return run
 

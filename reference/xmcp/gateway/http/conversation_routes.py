@@ -17,6 +17,7 @@ from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.audit.errors import ConversationRunning
 from xmcp.gateway.http.archive_refusals import archive_refusals, not_configured
 from xmcp.gateway.http.chats import caller_of, gateway_of
+from xmcp.gateway.http.homes import keep_to_home
 from xmcp.gateway.http.pages import page_of, wrong_cursor
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.ids import time_text
@@ -97,6 +98,7 @@ async def delete(request: Request) -> Response:
     """`DELETE /conversations/{id}`: delete it, with everything that is recorded of it."""
     name = request.path_params["conversation_id"]
     archive = _archive_of(request)
+    keep_to_home(request, lambda: name)
     try:
         with archive_refusals():
             deleted = await gateway_of(request).forget_conversation(archive, caller_of(request).tenant, name)

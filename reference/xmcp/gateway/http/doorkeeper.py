@@ -15,6 +15,8 @@ from xmcp.gateway.access.database_thread import DatabaseDown
 from xmcp.gateway.access.stored_keys import KeyRefused
 from xmcp.gateway.hosts import names_this_machine
 from xmcp.gateway.http.refusals import Refused, wait_headers
+from xmcp.gateway.http.worker_routes import count_request
+from xmcp.gateway.workers.connections import is_from_peer
 
 OPEN_PATHS: Final = frozenset({"/livez", "/readyz"})
 """For load balancers, which have no key. They say nothing but yes or no."""
@@ -59,7 +61,9 @@ class Doorkeeper:
             told = "Whose key this is cannot be found out at the moment. Try again."
             return Refused(503, told, "auth_unavailable", headers=wait_headers(error.retry_after))
         request.state.caller = caller
-        too_fast = self._access.count_request(caller)
+        if is_from_peer(request.scope):  # the process that handed it on has counted it
+            return None
+        too_fast = await count_request(request, self._access, caller)
         if too_fast is not None:
             rate = too_fast.rate
             told = f"More than {rate.per_minute:,} requests in a minute, which is the limit of {rate.whose}."

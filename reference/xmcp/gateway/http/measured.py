@@ -1,4 +1,8 @@
-"""Around all routes and the doorkeeper: what became of each request, for the metrics."""
+"""Around all routes and the doorkeeper: what became of each request, for the metrics.
+
+A request that is handed on to another process counts in the one that it came to; there only its refusal does, since the
+reason is known there.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from xmcp.gateway.workers.connections import is_from_peer
 
 if TYPE_CHECKING:
     from xmcp.gateway.metrics.counts import Counts
@@ -57,15 +63,19 @@ class _Answer:
             self._headers = Headers(raw=message.get("headers", ()))
             if self._headers.get("content-type", "").startswith("text/event-stream"):
                 self._streams = True
-                self._counts.stream_begun()
+                if not is_from_peer(self._scope):
+                    self._counts.stream_begun()
         elif message["type"] == "http.response.body":
             self._whole = self._whole or not message.get("more_body", False)
             # A run that began has this header: what failed there was the model's limit, not the gateway's.
-            if self.status == 429 and "xmcp-run-id" not in self._headers:
+            handed_on = self._scope.get("state", {}).get("handed_on", False)
+            if self.status == 429 and "xmcp-run-id" not in self._headers and not handed_on:
                 self._refused(message.get("body", b""))
 
     def ended(self, seconds: float) -> None:
         scope = self._scope
+        if is_from_peer(scope):
+            return
         route = scope.get("route")
         # 499 is what is said of a client that left before its answer began.
         self._counts.request(getattr(route, "path", None), scope["method"], self.status or 499, seconds)

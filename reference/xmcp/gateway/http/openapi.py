@@ -20,7 +20,8 @@ _DOOR: Final = {
     403: "The key does not have the scope: `missing_scope`.",
     421: "Without keys: not a name of this machine.",
     429: "More requests in a minute than the key, or its tenant, may make: see `retry-after`.",
-    503: "Whose key it is cannot be found out at the moment: `auth_unavailable`.",
+    503: "Whose key it is cannot be found out now: `auth_unavailable`. Or the process that the request is for "
+    "does not answer: `worker_unavailable`.",
 }
 _BODILESS: Final = (204, 304)
 _ROUTES: Final = {path.replace(":path", ""): path for path in SCOPE_OF}

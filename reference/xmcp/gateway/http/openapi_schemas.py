@@ -261,6 +261,7 @@ HEALTH: Final = open_(
         "models": list_of(STRING),
     },
     audit=OBJECT,
+    workers=closed({"count": INTEGER, "answering": INTEGER}),
 )
 STATUS: Final = closed({"status": STRING})
 CACHE: Final = closed({"hits": INTEGER, "misses": INTEGER, "writes": INTEGER, "hit_rate": NUMBER})

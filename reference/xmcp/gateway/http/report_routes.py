@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -16,6 +17,7 @@ from xmcp.gateway.audit.report import ReportName, Wanted
 from xmcp.gateway.audit.reports import ReportsBusy
 from xmcp.gateway.http.archive_refusals import not_configured
 from xmcp.gateway.http.chats import caller_of, gateway_of
+from xmcp.gateway.http.gathering import ASKING, TELLING, others, summed_cache_statistics
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.request import Caller
 from xmcp.gateway.tenant_cache import TenantCache
@@ -57,15 +59,15 @@ async def cache_statistics(request: Request) -> Response:
     """`GET /cache/stats`: how often an answer of a tool came from the cache, since the start."""
     caller, cache = caller_of(request), _cache(request)
     counted = cache.statistics if sees_all_tenants(caller) else cache.statistics_of(caller.tenant)
-    asked = counted["hits"] + counted["misses"]
-    return json_response({**counted, "hit_rate": round(counted["hits"] / asked, 4) if asked else 0.0})
+    return json_response(summed_cache_statistics([counted, *await others(request, ASKING)]))
 
 
 async def clear_cache(request: Request) -> Response:
     """`DELETE /cache`: forget the answers of tools that were kept for the caller's tenant."""
     caller = caller_of(request)
     _cache(request)
-    await gateway_of(request).ai.clear_cache(caller.tenant, every_tenant=sees_all_tenants(caller))
+    clearing = gateway_of(request).ai.clear_cache(caller.tenant, every_tenant=sees_all_tenants(caller))
+    await asyncio.gather(clearing, others(request, TELLING))
     return json_response({"status": "cleared"})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from dataclasses import replace
@@ -17,6 +18,8 @@ from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.decoders import native as decoding
 from xmcp.gateway.encoders import native as encoding
 from xmcp.gateway.http.chats import Asked, Following, caller_of, gateway_of, give_answer, refuse_crowd, run_of
+from xmcp.gateway.http.gathering import ASKING, TELLING, merged_health, others
+from xmcp.gateway.http.homes import peers_of
 from xmcp.gateway.http.openapi import document
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.events import place_of
@@ -95,7 +98,7 @@ async def tools(request: Request) -> Response:
 
 async def refresh_tools(request: Request) -> Response:
     """`POST /tools/refresh`: list the tools of all servers again, and say what changed."""
-    changes = await gateway_of(request).refresh_tools()
+    changes, _ = await asyncio.gather(gateway_of(request).refresh_tools(), others(request, TELLING))
     return json_response({**changes.to_dict(), "servers": _servers(request)})
 
 
@@ -105,7 +108,7 @@ async def health(request: Request) -> Response:
     servers = _servers(request)
     status = "ok" if all(server["connected"] for server in servers) else "degraded"
     runs = {"running": gateway.runs.places.running, "waiting": gateway.runs.places.waiting}
-    value = {
+    value: dict[str, Any] = {
         "status": "draining" if gateway.stopping else status,
         "uptime_seconds": round(time.time() - request.app.state.started, 1),
         "runs": runs,
@@ -113,6 +116,8 @@ async def health(request: Request) -> Response:
         "models": gateway.models_for(caller_of(request)),
         **({} if gateway.audit is None else gateway.audit.health()),
     }
+    if (peers := peers_of(request)) is not None:
+        value = merged_health([value, *await others(request, ASKING)], peers.place.count)
     return json_response(value)
 
 

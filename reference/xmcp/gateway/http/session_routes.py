@@ -15,28 +15,35 @@ from xmcp.chat.vendor_state import without_vendor_state
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.gateway.http.archive_refusals import archive_refusals
 from xmcp.gateway.http.chats import caller_of, gateway_of, session_busy
+from xmcp.gateway.http.gathering import ASKING, merged_sessions, others
+from xmcp.gateway.http.homes import keep_to_home, name_of_session
 from xmcp.gateway.http.pages import page_of, wrong_cursor
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy
+from xmcp.gateway.workers.connections import is_from_peer
 
 
 async def sessions(request: Request) -> Response:
-    """`GET /sessions`: the sessions that are in memory; what was used last comes first."""
+    """`GET /sessions`: the sessions that are in memory, of any process; what was used last comes first."""
     page, remembered = page_of(request), gateway_of(request).sessions
     before = page.cursor or ""
     if before and not (before.isascii() and before.isdecimal()):
         raise wrong_cursor()
     tenant = caller_of(request).tenant
     older = (one for one in remembered.of(tenant) if not before or one.place < int(before))
-    found = [*islice(older, page.limit + 1)]
-    shown = found[: page.limit]
-    listed = [_about(one, busy=remembered.is_busy((tenant, one.id))) for one in shown]
-    return json_response({"sessions": listed, "next": str(shown[-1].place) if len(found) > page.limit else None})
+    found = [
+        {"place": one.place, **_about(one, busy=remembered.is_busy((tenant, one.id)))}
+        for one in islice(older, page.limit + 1)
+    ]
+    if is_from_peer(request.scope):
+        return json_response(found)
+    return json_response(merged_sessions([found, *await others(request, ASKING)], page.limit))
 
 
 async def session(request: Request) -> Response:
     """`GET /sessions/{id}`: what the model of its next chat will be told."""
     gateway, name = gateway_of(request), _name_of(request)
+    keep_to_home(request, lambda: name_of_session(*name))
     busy = gateway.sessions.is_busy(name)
     with archive_refusals():
         found = await gateway.session(name)
@@ -53,9 +60,11 @@ async def session(request: Request) -> Response:
 
 async def forget(request: Request) -> Response:
     """`DELETE /sessions/{id}`: forget a session."""
+    name = _name_of(request)
+    keep_to_home(request, lambda: name_of_session(*name))
     try:
         with archive_refusals():
-            forgotten = await gateway_of(request).forget_session(_name_of(request))
+            forgotten = await gateway_of(request).forget_session(name)
     except SessionBusy:
         raise session_busy() from None
     if not forgotten:

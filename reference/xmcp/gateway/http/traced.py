@@ -6,8 +6,11 @@ and the caller's trace still goes on to the tool servers. `traceparent` is all t
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
+from opentelemetry import context as contexts
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
@@ -15,7 +18,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xmcp.gateway.workers.connections import is_from_peer
+
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
+_NAMES: Final = ("traceparent", "tracestate")
 _tracer = trace.get_tracer("xmcp.gateway")
 
 
@@ -32,10 +38,15 @@ class Traced:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
+        given = {name: headers[name] for name in _NAMES if name in headers}
+        parent = _PROPAGATOR.extract(given, Context())
+        if is_from_peer(scope):  # the process that handed it on has a span of it already
+            with _current(parent):
+                await self._app(scope, receive, send)
+            return
         with _tracer.start_as_current_span(
             "POST",
-            context=_PROPAGATOR.extract(given, Context()),
+            context=parent,
             kind=SpanKind.SERVER,
             attributes={
                 "http.request.method": "POST",
@@ -57,6 +68,23 @@ class Traced:
                 await self._app(scope, receive, noting)
             finally:
                 _end(span, scope, status)
+
+
+def carried(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the headers of a request as they are handed on to another process: with the current span, if there is one,
+    as the parent of what begins there."""
+    told: dict[str, str] = {}
+    _PROPAGATOR.inject(told)
+    return [*((name, value) for name, value in headers if not told or name not in _NAMES), *told.items()]
+
+
+@contextmanager
+def _current(context: Context) -> Iterator[None]:
+    token = contexts.attach(context)
+    try:
+        yield
+    finally:
+        contexts.detach(token)
 
 
 def _end(span: Span, scope: Scope, status: int) -> None:

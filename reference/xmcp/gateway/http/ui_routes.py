@@ -19,15 +19,15 @@ async def ai_sdk_chat(request: Request) -> ASGIApp:
     """`POST /ui/ai-sdk`: a chat of `useChat`."""
     asked = await Asked.by(request)
     if answers := await asked.decoded(decoding.answers_in):
-        return _continued(request, answers)
+        return _continued(request, answers, asked.raw)
     wanted = await asked.decoded(decoding.decode_ai_sdk, gateway_of(request).default_for(caller_of(request)))
     following = await asked.begin(replace(wanted.request, can_be_asked=True))
     return await following.stream(ai_sdk.UIMessageEncoder(wanted.message_id), ai_sdk.HEADERS, ai_sdk.PAUSE)
 
 
-def _continued(request: Request, answers: Sequence[decoding.GivenAnswer]) -> ASGIApp:
+def _continued(request: Request, answers: Sequence[decoding.GivenAnswer], body: bytes) -> ASGIApp:
     """Answer the questions of a run, and follow it from there: the rest belongs to the same message of the page."""
-    run = run_of(request, answers[0].run_id)
+    run = run_of(request, answers[0].run_id, body)
     refuse_crowd(run)
     places = [run.questions.place_of(given.call_id) or 0 for given in answers]
     following = Following(request, run, after=max(places))

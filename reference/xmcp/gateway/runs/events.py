@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xmcp.gateway.ids import uuid7
+from xmcp.gateway.workers.place import WorkerPlace
 
 EventType: TypeAlias = Literal[
     "run.started",
@@ -85,3 +86,10 @@ def place_of(event_id: str) -> tuple[str, int, int] | None:
 def new_run_id() -> str:
     """Return an id that nobody can guess, in the order of time."""
     return f"run_{uuid7().replace('-', '')}"
+
+
+def new_run_id_at(place: WorkerPlace) -> str:
+    """Return such an id whose home is this process: it is drawn as often as there are processes, on average."""
+    while not place.is_home_of(run_id := new_run_id()):
+        pass
+    return run_id

@@ -10,6 +10,7 @@ from functools import partial
 
 from xmcp.client.chat_stream import ChatStream
 from xmcp.gateway.runs.admission import Admission, AdmissionLimits, Overloaded
+from xmcp.gateway.runs.events import new_run_id
 from xmcp.gateway.runs.kept import Keeping, Kept
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
@@ -49,6 +50,8 @@ class Runs:
         self._observers = observers
         self.places = Admission(admission)
         self.draining = False
+        self.new_id: Callable[[], str] = new_run_id
+        """Makes the ids of runs."""
         self._runs: dict[str, Run] = {}
         self._marks: dict[str, RequestMark] = {}
         self._by_digest: dict[bytes, Run] = {}
@@ -88,7 +91,8 @@ class Runs:
 
     def _begun(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> Run:
         request = replace(request, history=self._rounds.completed(request.history, caller.tenant, time.monotonic()))
-        run = Run(request, caller, partial(self._open_chat, request), self._limits, self._observers, self._ended_run)
+        open_chat, run_id = partial(self._open_chat, request), self.new_id()
+        run = Run(run_id, request, caller, open_chat, self._limits, self._observers, self._ended_run)
         self._runs[run.id], self._marks[run.id] = run, mark
         self._by_digest[mark.digest] = run
         if mark.key is not None:

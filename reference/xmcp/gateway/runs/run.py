@@ -56,6 +56,7 @@ class Run(RunRecord):
     """One chat from the request to its last event.
 
     Args:
+        run_id: Its id.
         request: What was asked.
         caller: By whom.
         open_chat: Begins the chat for the caller; what it raises ends the run as an error.
@@ -66,6 +67,7 @@ class Run(RunRecord):
 
     def __init__(
         self,
+        run_id: str,
         request: ChatRequest,
         caller: Caller,
         open_chat: Callable[[Caller], ChatStream],
@@ -73,7 +75,7 @@ class Run(RunRecord):
         observers: Sequence[RunObserver],
         on_end: Callable[[Run], None],
     ) -> None:
-        super().__init__(request, caller)
+        super().__init__(request, caller, run_id)
         self._open_chat = open_chat
         self._limits = limits
         self._observers = observers

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from xmcp.chat.messages import Message
 from xmcp.gateway.runs.kept import Keeping, Kept
@@ -15,6 +14,10 @@ from xmcp.gateway.sessions.window import Window, settled, size_of, within
 
 Name: TypeAlias = tuple[str | None, str]
 """Tenant and the caller's id: the same id of two tenants is two sessions."""
+
+
+MAX_WORKERS: Final = 64
+"""Maximum number of processes of a gateway whose sessions have places among each other."""
 
 
 class SessionBusy(Exception):
@@ -30,7 +33,7 @@ class Session:
         messages: The history, in the OpenAI chat format; empty while its first chat runs.
         size: About how many bytes it has.
         used_at: When its last chat ended, in seconds since 1970.
-        place: Counts all that is remembered; a higher one is newer.
+        place: Among all that is remembered, by all processes of the gateway; a higher one is newer.
     """
 
     id: str
@@ -49,7 +52,9 @@ class Sessions:
         self._kept = Kept[Name](keeping)
         self._held: dict[Name, Session] = {}
         self._busy: set[Name] = set()
-        self._places = itertools.count(1)
+        self.worker = 0
+        """The number of this process among those of the gateway."""
+        self._last_place = 0
 
     def claim(self, name: Name) -> None:
         """Take a session for a chat that continues it; `release`, or `ended`, must follow.
@@ -92,7 +97,7 @@ class Sessions:
     def described(self, name: Name, messages: Sequence[Message]) -> Session:
         """Return a session with a history, which is used now; it is not remembered by this."""
         size = sum(map(size_of, messages)) + size_of({"id": name[1]})
-        return Session(name[1], messages, size, time.time(), next(self._places))
+        return Session(name[1], messages, size, time.time(), self._next_place())
 
     def drop(self, name: Name) -> bool:
         """Remember a session no longer; return whether it was."""
@@ -113,6 +118,10 @@ class Sessions:
             return  # it ran beside one that continues the session
         if run.is_remembered and (history := settled(run.history)):
             self.keep(name, history)
+
+    def _next_place(self) -> int:
+        self._last_place = max(time.time_ns() // 1000, self._last_place + 1)
+        return self._last_place * MAX_WORKERS + self.worker
 
     def _forget_old(self) -> None:
         for name in self._kept.forget(time.monotonic()):
