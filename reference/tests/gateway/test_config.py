@@ -9,8 +9,8 @@ import pytest
 
 from xmcp.gateway.config import GatewayConfig, is_loopback
 from xmcp.gateway.config_file import LARGEST, BadConfig, commented_config, config_of, read_config
+from xmcp.gateway.config_rules import UnsafeListening, refuse_unsafe
 from xmcp.gateway.keys import Keys, MissingVariable, digest, new_key
-from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 
 HASH = f"sha256:{'0' * 64}"
 

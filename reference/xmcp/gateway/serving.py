@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from starlette.applications import Starlette
 
-from xmcp.gateway.config import GatewayConfig, is_loopback
 from xmcp.gateway.http.app import application
 from xmcp.gateway.service import Gateway
-from xmcp.server.transports.http_connections import with_head_timeout
+from xmcp.gateway.workers.place import WorkerPlace
+from xmcp.http_connections import with_head_timeout
 
 if TYPE_CHECKING:
     from xmcp.gateway.metrics.port import GatewayMetrics
@@ -29,25 +29,6 @@ _FLUSH_SECONDS: Final = 5
 _log: Final = logging.getLogger("xmcp.gateway")
 
 
-class UnsafeListening(ValueError):
-    """The gateway would listen where others can reach it, and has no keys."""
-
-
-def refuse_unsafe(config: GatewayConfig) -> None:
-    """Refuse to be open to other machines without keys.
-
-    Raises:
-        UnsafeListening: it would be.
-    """
-    hosts = [config.listen.host, *([] if config.metrics.port is None else [config.metrics.host])]
-    needed = config.keys or config.access.database is not None
-    if not needed and (others := [host for host in hosts if not is_loopback(host)]):
-        raise UnsafeListening(
-            f"Without keys the gateway listens only on this machine, and {others[0]!r} is not. Add [[keys]] "
-            "to the configuration (`xmcp gateway key` makes one), or set host to 127.0.0.1."
-        )
-
-
 class GatewayServer(uvicorn.Server):
     """A uvicorn server for one gateway.
 
@@ -55,13 +36,20 @@ class GatewayServer(uvicorn.Server):
         gateway: The gateway.
         ready: Is called when connections are accepted.
         metrics: Count its requests.
+        place: Its place among the processes of the gateway, if there are several.
         settings: Further options of `uvicorn.Config`.
     """
 
     def __init__(
-        self, gateway: Gateway, ready: Callable[[], None], metrics: GatewayMetrics | None = None, **settings: Any
+        self,
+        gateway: Gateway,
+        ready: Callable[[], None],
+        metrics: GatewayMetrics | None = None,
+        place: WorkerPlace | None = None,
+        **settings: Any,
     ) -> None:
         self._gateway = gateway
+        self._place = place
         self._ready = ready
         self._app: Starlette = application(gateway, None if metrics is None else metrics.counts)
         self._draining: asyncio.Task[None] | None = None
