@@ -114,7 +114,11 @@ async def test_a_server_that_never_answers_costs_no_more_than_the_connect_timeou
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     async with (
         listening(never_answer) as port,
-        ai([silent, f"http://127.0.0.1:{port}", servers.plain()], connect_timeout=1) as client,
+        ai(
+            [*(ServerTarget(one, connect_timeout=1) for one in (silent, f"http://127.0.0.1:{port}")), servers.plain()],
+            connect_timeout=300,
+        ) as client,
+        asyncio.timeout(60),
     ):
         told = [chunk async for chunk in client.stream_chat("q", [])]
     warnings = [chunk.text or "" for chunk in told if chunk.type == "warning"]
@@ -204,7 +208,7 @@ async def test_cancelling_a_chat_cancels_the_tool_at_its_server(http: Any) -> No
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(cancelled.wait(), 5)
+        await asyncio.wait_for(cancelled.wait(), 30)
         assert not [left for left in asyncio.all_tasks() - before if "xmcp" in left.get_name()]
 
 
@@ -225,9 +229,9 @@ async def test_a_tool_that_takes_too_long_is_cancelled_at_its_server_which_stays
     def fast() -> str:
         return "quick"
 
-    async with ai([mcp], Turn(calls=[("slow", {})]), Turn(calls=[("fast", {})]), tool_timeout=0.5) as client:
+    async with ai([mcp], Turn(calls=[("slow", {})]), Turn(calls=[("fast", {})]), tool_timeout=3) as client:
         slow_read, fast_read = await tool_reads(client)
-        await asyncio.wait_for(cancelled.wait(), 5)
+        await asyncio.wait_for(cancelled.wait(), 30)
     assert slow_read.error is not None
     assert slow_read.error.code == "TIMEOUT"
     assert fast_read.llm_output == "quick"

@@ -534,7 +534,7 @@ async def test_a_server_that_failed_a_refresh_is_asked_again_by_itself() -> None
 async def test_a_warning_alone_makes_no_new_version_and_shares_the_serialised_tools() -> None:
     mute = server("kept", make=fastmcp.FastMCP)
     mute.add_middleware(Silent(1))
-    async with opened(mute, connect_timeout=1.0, sleep=never) as servers:
+    async with opened(mute, connect_timeout=5.0, sleep=never) as servers:
         before = servers.catalogue
         await servers.refresh()
         assert servers.catalogue.warnings

@@ -309,7 +309,7 @@ async def test_10_no_more_calls_at_once_and_none_for_longer(chat_server: Any, se
     async with AIClient(
         urls,
         max_concurrency=2,
-        tool_timeout=0.5,
+        tool_timeout=3,
         retry_policy=dict(max_attempts=1),  # noqa: C408
     ) as ai:
         result = await ai.chat("Go", [])

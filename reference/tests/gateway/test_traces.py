@@ -10,7 +10,7 @@ from typing import Any
 import click.testing
 import mcp.shared._otel as mcp_spans
 import pytest
-from opentelemetry import trace
+from opentelemetry import metrics, trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -21,7 +21,7 @@ from support.http_host import in_thread
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.cli.gateway import gateway as command
-from xmcp.cli.tracing import CannotTrace, tracing
+from xmcp.cli.open_telemetry import CannotExport, exporting
 from xmcp.client.hooks import spans
 from xmcp.gateway.audit import AuditLog
 from xmcp.gateway.http import traced
@@ -131,11 +131,12 @@ async def test_without_an_sdk_a_chat_still_belongs_to_its_caller_s_trace(tmp_pat
     ("environment", "told"),
     [
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "There are: otlp, console, none"),
+        ({"OTEL_METRICS_EXPORTER": "prometheus"}, "OTEL_METRICS_EXPORTER is 'prometheus'. There are: otlp"),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "http/protobuf"),
     ],
 )
 def test_what_cannot_be_exported_is_said_before_anything_is_served(environment: dict[str, str], told: str) -> None:
-    with pytest.raises(CannotTrace, match=told), tracing("x", environment):
+    with pytest.raises(CannotExport, match=told), exporting("x", environment):
         pass
     done = click.testing.CliRunner().invoke(command, ["--provider", "demo", "--port", "0"], env=environment)
     assert done.exit_code == 1
@@ -146,13 +147,16 @@ def test_what_cannot_be_exported_is_said_before_anything_is_served(environment: 
 @pytest.mark.parametrize(
     "environment", [{}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": "true"}]
 )
-def test_traces_are_asked_for(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_exported_that_is_not_asked_for(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trace, "set_tracer_provider", lambda _: pytest.fail("nobody asked for it"))
-    with tracing("x", environment):
+    monkeypatch.setattr(metrics, "set_meter_provider", lambda _: pytest.fail("nobody asked for it"))
+    with exporting("x", environment):
         pass
 
 
-def test_the_spans_reach_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_and_metrics_reach_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
     got: list[tuple[str, bytes]] = []
 
     async def collect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,13 +165,17 @@ def test_the_spans_reach_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
         got.append((head.split(" ")[1], await reader.readexactly(int(length.partition(":")[2]))))
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 
-    provider: list[Any] = []
-    monkeypatch.setattr(trace, "set_tracer_provider", provider.append)
+    tracers, meters = list[Any](), list[Any]()
+    monkeypatch.setattr(trace, "set_tracer_provider", tracers.append)
+    monkeypatch.setattr(metrics, "set_meter_provider", meters.append)
     with in_thread(collect) as url:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
-        with tracing("xmcp-gateway", {"OTEL_EXPORTER_OTLP_ENDPOINT": url}):
-            provider[0].get_tracer("t").start_span("a-span").end()
-    ((path, body),) = got
-    assert path == "/v1/traces"
-    assert b"a-span" in body
-    assert b"xmcp-gateway" in body
+        with exporting("xmcp-gateway", {"OTEL_EXPORTER_OTLP_ENDPOINT": url}):
+            tracers[0].get_tracer("t").start_span("a-span").end()
+            meters[0].get_meter("t").create_counter("a-count").add(1)
+    bodies = dict(got)
+    assert set(bodies) == {"/v1/traces", "/v1/metrics"}
+    assert b"a-span" in bodies["/v1/traces"]
+    assert b"a-count" in bodies["/v1/metrics"]
+    # The SDK adds the id: without one, the sums of several processes would take each other's place.
+    assert all(b"xmcp-gateway" in body and b"service.instance.id" in body for body in bodies.values())

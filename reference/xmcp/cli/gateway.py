@@ -144,14 +144,14 @@ def _serve(
     """Serve in this process."""
     from xmcp.cli.gateway_metrics import metrics_of
     from xmcp.cli.gateway_parts import gateway_of
-    from xmcp.cli.tracing import CannotTrace, tracing
+    from xmcp.cli.open_telemetry import CannotExport, exporting
     from xmcp.gateway.serving import GatewayServer
     from xmcp.http_listening import listen
 
     made = gateway_of(config, os.environ, **wanted)
     listening = listen(config.listen.host, config.listen.port)
     try:
-        with tracing("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
+        with exporting("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
             server = GatewayServer(
                 made,
                 partial(ready, listener, made.model_ids, None if metrics is None else metrics.url),
@@ -161,7 +161,7 @@ def _serve(
                 access_log=log_level == "debug",
             )
             server.run([listener])
-    except CannotTrace as error:
+    except CannotExport as error:
         raise click.ClickException(str(error)) from None
     except SystemExit:  # raised by uvicorn when the application did not start
         raise click.ClickException("The gateway could not start. The log above says why.") from None

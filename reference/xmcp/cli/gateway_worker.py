@@ -41,7 +41,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
     from xmcp.cli.gateway_parts import gateway_of
     from xmcp.cli.logs import logging_config
     from xmcp.cli.narrow_encodings import write_ascii_where_needed
-    from xmcp.cli.tracing import CannotTrace, tracing
+    from xmcp.cli.open_telemetry import CannotExport, exporting
     from xmcp.gateway.config import GatewayConfig
     from xmcp.gateway.config_rules import CannotServe
     from xmcp.gateway.serving import GatewayServer
@@ -62,7 +62,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
         gateway = gateway_of(GatewayConfig.model_validate(told["config"]), os.environ, **told["wanted"])
         made.append(gateway)
         with (
-            tracing("xmcp-gateway", os.environ),
+            exporting("xmcp-gateway", os.environ),
             bound(place.socket_of(place.number)) as others,
             metrics_of(gateway, place.metrics_socket_of(place.number)) as metrics,
         ):
@@ -76,7 +76,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
                 access_log=told["log_level"] == "debug",
             )
             server.run([listener, others])
-    except (CannotServe, CannotTrace) as error:
+    except (CannotServe, CannotExport) as error:
         parent.tell(failed=str(error))
         return 1
     except SystemExit:  # raised by uvicorn when the application did not start

@@ -23,6 +23,7 @@ from xmcp.gateway.audit import AuditLog, AuditMiddleware, RunStart, recording, u
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.rebuild import ModelCall, model_calls
+from xmcp.gateway.audit.record_queue import RecordQueue
 from xmcp.gateway.audit.redaction import Redactor
 from xmcp.providers import ScriptedProvider
 from xmcp.providers.base import ModelRequest, Piece, Reasoning
@@ -217,7 +218,12 @@ async def test_100_chats_are_rebuilt_byte_for_byte(database: str) -> None:
     assert one(database, "SELECT count(*) FROM tool_lists") <= 4
 
 
-async def test_a_turn_adds_only_its_new_messages_also_in_later_runs_of_the_conversation(database: str) -> None:
+async def test_a_turn_adds_only_its_new_messages_also_in_later_runs_of_the_conversation(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a busy machine: many records are there before the writer has connected.
+    waited = RecordQueue.wait
+    monkeypatch.setattr(RecordQueue, "wait", lambda self, _, idle: waited(self, 0.5, idle))
     log = await AuditLog.open(database)
     history: list[dict[str, Any]] = []
     model = Model("first", [], [])

@@ -1,7 +1,7 @@
-"""One observer for what operators see of a chat: it writes the log lines and the spans of its events.
+"""One observer for what operators see of a chat: it writes the log lines, spans and metrics of its events.
 
-`log` and `spans` say how either is written; metrics will be a third. No prompt, argument or result is in them; log
-lines have the metadata of the chat.
+`log`, `spans` and `meters` say how each is written. No prompt, argument or result is in them; log lines have the
+metadata of the chat.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from xmcp.chat.errors import QuotaExceeded
+from xmcp.client.hooks.meters import meters
 from xmcp.client.hooks.spans import chat_span, end_tool_span, finish, llm_span, tool_span
 
 if TYPE_CHECKING:
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 class ChatTelemetry:
     """Observes one chat. `log` adds the fields of the chat; `span` is the chat's own, `None` if it has none."""
 
-    __slots__ = ("_stop_reason", "log", "span")
+    __slots__ = ("_begun", "_models", "_stop_reason", "_tools", "log", "span")
 
     def __init__(self, log: EventLog, span: Span | None = None) -> None:
         self.log = log
         self.span = span
         self._stop_reason: StopReason | None = None
+        self._begun = time.perf_counter()
+        self._models = self._tools = 0
 
     @classmethod
     def begin(cls, log: EventLog, chat: ChatContext) -> Self:
@@ -53,9 +56,11 @@ class ChatTelemetry:
         if self.span is not None:
             failure = None if self._stop_reason else failed
             finish(self.span, failure, **{"xmcp.stop_reason": self._stop_reason})
+            meters.chat(time.perf_counter() - self._begun, models=self._models, tools=self._tools, error=failure)
 
     def model_call(self, state: LLMState) -> ModelCallObserver:
         """Return the observer of one attempt to ask a model, which begins now."""
+        self._models += 1
         return ModelCallObserver(self, state)
 
     def model_failed(self, turn: int, error: ProviderError) -> None:
@@ -65,18 +70,30 @@ class ChatTelemetry:
 
     def tool_call(self, state: ToolState) -> ToolCallObserver:
         """Return the observer of one tool call, retries included, to be entered."""
+        self._tools += 1
         return ToolCallObserver(self, state)
 
 
 class ModelCallObserver:
-    """The span of one attempt to ask a model, and its log line if the model answered. Call one of its methods."""
+    """One attempt to ask a model: its span and metrics, and its log line if the model answered.
 
-    __slots__ = ("_chat", "_span", "_turn")
+    Call `answered` or `failed` at its end.
+    """
+
+    __slots__ = ("_begun", "_chat", "_first", "_of", "_span", "_turn")
 
     def __init__(self, chat: ChatTelemetry, state: LLMState) -> None:
         self._chat = chat
         self._turn = state.turn
+        self._of = state.provider, state.model
         self._span = llm_span(chat.span, state.provider, state.model, state.turn)
+        self._begun = time.perf_counter()
+        self._first: float | None = None
+
+    def arrived(self) -> None:
+        """Observe that a piece of the answer has arrived."""
+        if self._first is None:
+            self._first = time.perf_counter() - self._begun
 
     def answered(self, completion: Completion, usage: UsageRecord) -> None:
         """Observe that the model answered, and what the call used."""
@@ -90,12 +107,14 @@ class ModelCallObserver:
             "gen_ai.response.finish_reasons": (completion.finish_reason,),
         }
         finish(self._span, **counts)
+        meters.model_call(*self._of, time.perf_counter() - self._begun, first=self._first, usage=used)
         logged = {name: value for name, value in usage.items() if name in _LOGGED}
         self._chat.log.info("llm_call", turn=self._turn, finish_reason=completion.finish_reason, **logged)
 
     def failed(self, kind: str) -> None:
         """Observe that the call ended without an answer; `kind` says why."""
         finish(self._span, kind)
+        meters.model_call(*self._of, time.perf_counter() - self._begun, first=self._first, error=kind)
 
 
 _LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens", "cached_tokens"})
@@ -103,7 +122,7 @@ _LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens"
 
 
 class ToolCallObserver:
-    """The span of a tool call, which is the current one in the block, and its log line when the block ends.
+    """A tool call: its span, which is the current one in the block; its metrics and log line when the block ends.
 
     A block that an exception leaves has no log line. Set `code` to the code of the call's error.
     """
@@ -133,12 +152,15 @@ class ToolCallObserver:
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """End the span, then write the log line."""
-        state = self._state
+        state, code = self._state, self.code
+        if exc is not None:
+            code = "QUOTA_EXCEEDED" if isinstance(exc, QuotaExceeded) else "CANCELLED"
         if self._open is not None and self._span is not None:
-            code = self.code if exc is None else "QUOTA_EXCEEDED" if isinstance(exc, QuotaExceeded) else "CANCELLED"
             end_tool_span(self._span, code, state.attempts, cached=state.cached)
             self._open.__exit__(kind, exc, traceback)
-        self.duration_ms = round((time.perf_counter() - self._begun) * 1000, 1)
+        seconds = time.perf_counter() - self._begun
+        meters.tool_call(state.tool_name, seconds, code)
+        self.duration_ms = round(seconds * 1000, 1)
         if exc is None:
             fields: dict[str, Any] = {"turn": state.turn, "tool_name": state.tool_name}
             fields |= {"duration_ms": self.duration_ms, "outcome": self.code or "ok"}

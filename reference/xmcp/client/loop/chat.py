@@ -393,6 +393,7 @@ class Chat:
                 try:
                     async with aclosing(self._pieces(model, state, sampler)) as pieces:
                         async for piece in pieces:
+                            observed.arrived()
                             if isinstance(piece, Reasoning):
                                 yield LLMReasoning(turn=self._turn, text=piece.text)
                             else:

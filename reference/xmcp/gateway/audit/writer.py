@@ -241,12 +241,11 @@ class Writer:
         )
 
     def _run(self) -> None:
+        self._tended()  # to connect before the first batch: what is written before a connection does not count as known
         while True:
             closing = self._closing.is_set()
-            try:
-                self._once(closing)
-            except Exception:
-                _log.exception("the audit writer failed in its upkeep")
+            self._once(closing)
+            self._tended()
             if closing and not self.queue.records:
                 break
         try:
@@ -277,7 +276,12 @@ class Writer:
         for mark in records:
             if isinstance(mark, FlushMark) and not isinstance(mark, Deletion):
                 mark.tell(kept)
-        self._tend()
+
+    def _tended(self) -> None:
+        try:
+            self._tend()
+        except Exception:
+            _log.exception("the audit writer failed in its upkeep")
 
     def _idle_seconds(self) -> float:
         if self._segments:
