@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from support.worker_processes import PATIENCE, Marked, until
 
 from xmcp.gateway.workers.process import WorkerProcess
 from xmcp.gateway.workers.supervisor import CannotStart, Supervisor
+from xmcp.http_listening import listen
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the command refuses workers there")
 
@@ -41,7 +41,7 @@ class Supervised:
     """A supervisor of programs; each start of a worker runs the next of its programs, or the last one again."""
 
     def __init__(self, *programs: list[str], patience: float = PATIENCE) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = listen("127.0.0.1", 0)
         self.starts: list[int] = []
         self.ready: list[Any] = []
         self.closed = asyncio.Event()
