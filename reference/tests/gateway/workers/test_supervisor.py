@@ -81,12 +81,16 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 async def test_the_others_start_when_the_first_serves_and_one_signal_ends_all(
-    marked: Marked, caplog: pytest.LogCaptureFixture
+    marked: Marked, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    supervised = Supervised(*[[UNTIL_SIGNALLED]] * 3)
+    may_serve = tmp_path / "may_serve"
+    slow = f"while not os.path.exists({str(may_serve)!r}): time.sleep(0.01)\n"
+    supervised = Supervised([slow + UNTIL_SIGNALLED], [UNTIL_SIGNALLED], [UNTIL_SIGNALLED])
     task = supervised.run()
     await until(lambda: supervised.starts)
+    await asyncio.sleep(0.3)
     assert supervised.starts == [0]
+    may_serve.touch()
     await until(lambda: supervised.ready)
     assert sorted(supervised.starts) == [0, 1, 2]
     assert supervised.ready == [{"models": ["m"]}]
