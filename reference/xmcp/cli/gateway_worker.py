@@ -24,7 +24,7 @@ def main() -> None:
     Exit codes: 0 ended by one of these, 1 could not start.
     """
     channel = socket.socket(fileno=int(sys.argv[2]))
-    channel.set_inheritable(False)
+    channel.set_inheritable(False)  # as sockets are that this program opens itself
     with channel.makefile("rb") as lines:
         line = lines.readline()
     if not line:  # the parent ended

@@ -102,6 +102,17 @@ async def test_no_setting_is_on_the_command_line_of_a_worker(tmp_path: Path, cha
         assert sorted(workers) == [0, 1]
         assert not any("s3cr3t" in word for pid in workers.values() for word in running[pid])
         assert all(len(running[pid]) == 5 for pid in workers.values())
+        # Nor is there a socket that programs which a worker starts would inherit, and keep the port open.
+        for pid in workers.values():
+            assert sockets_to_inherit(pid) == []
+
+
+def sockets_to_inherit(pid: int) -> list[str]:
+    """Return the numbers of the sockets of a process that stay open in what it executes."""
+    files = [path for path in Path(f"/proc/{pid}/fd").iterdir() if int(path.name) > 2]
+    sockets = [path.name for path in files if path.exists() or "socket:" in str(path.readlink())]
+    flags = {name: Path(f"/proc/{pid}/fdinfo/{name}").read_text() for name in sockets}
+    return [name for name, text in flags.items() if not int(text.split("flags:")[1].split()[0], 8) & os.O_CLOEXEC]
 
 
 async def test_a_stream_ends_whole_or_as_interrupted_when_the_gateway_is_ended(
@@ -209,12 +220,16 @@ async def test_a_worker_that_is_killed_comes_back_and_the_other_serves(tmp_path:
         assert await gateway.ended() == 0
 
 
+@pytest.mark.parametrize("asked", [False, True], ids=["serving", "draining"])
 async def test_workers_whose_parent_is_killed_finish_their_chats_and_end(
-    tmp_path: Path, chat_server: ChatServer
+    tmp_path: Path, chat_server: ChatServer, asked: bool
 ) -> None:
     go_on = paced(chat_server)
     async with in_workers(tmp_path, *of(chat_server), environment=KEY) as gateway, gateway.http() as http:
         stream = await begun(chat_server, http, "/chat", json={"input": "a"}, headers=SSE)
+        if asked:
+            gateway.process.send_signal(signal.SIGTERM)
+            await until(lambda: refuses(gateway))
         gateway.process.kill()
         await until(lambda: len(gateway.marked.workers()) == 1)
         go_on.set()
@@ -258,6 +273,8 @@ async def test_the_log_of_each_worker_names_it(tmp_path: Path) -> None:
         async with gateway.http() as http:
             await http.get("/livez")
         await gateway.says(r"INFO \[worker [01]\] uvicorn\.access: .*GET /livez")
+        gateway.process.send_signal(signal.SIGHUP)  # its terminal was closed
+        assert await gateway.ended() == 0
 
 
 def test_a_worker_gets_the_configuration_that_its_parent_has_read() -> None:
