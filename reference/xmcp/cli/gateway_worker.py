@@ -45,7 +45,9 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
     from xmcp.gateway.config import GatewayConfig
     from xmcp.gateway.config_rules import CannotServe
     from xmcp.gateway.serving import GatewayServer
+    from xmcp.gateway.workers.connection_counts import ConnectionCounts
     from xmcp.gateway.workers.place import WorkerPlace
+    from xmcp.gateway.workers.shared_listener import accept_for
     from xmcp.gateway.workers.sockets import bound
 
     write_ascii_where_needed()
@@ -66,16 +68,21 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
             bound(place.socket_of(place.number)) as others,
             metrics_of(gateway, place.metrics_socket_of(place.number)) as metrics,
         ):
+
+            def ready() -> None:
+                accept_for(server, listener, ConnectionCounts(place))
+                parent.tell(models=list(gateway.model_ids))
+
             server = GatewayServer(
                 gateway,
-                lambda: parent.tell(models=list(gateway.model_ids)),
+                ready,
                 metrics,
                 place=place,
                 log_config=log_config,
                 log_level=None,
                 access_log=told["log_level"] == "debug",
             )
-            server.run([listener, others])
+            server.run([others])
     except (CannotServe, CannotExport) as error:
         parent.tell(failed=str(error))
         return 1
