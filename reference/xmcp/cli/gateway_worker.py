@@ -27,7 +27,7 @@ def main() -> None:
     channel.set_inheritable(False)  # as sockets are that this program opens itself
     with channel.makefile("rb") as lines:
         line = lines.readline()
-    if not line:  # the parent ended
+    if not line.endswith(b"\n"):  # the parent ended
         return
     told = json.loads(line)
     sys.path[:] = told["path"]  # before anything is imported that is not Python's own
@@ -48,7 +48,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
     from xmcp.gateway.workers.connection_counts import ConnectionCounts
     from xmcp.gateway.workers.place import WorkerPlace
     from xmcp.gateway.workers.shared_listener import accept_for
-    from xmcp.gateway.workers.sockets import bound
+    from xmcp.gateway.workers.sockets import bound, leave_folder
 
     write_ascii_where_needed()
     place = WorkerPlace(told["number"], told["count"], Path(told["folder"]))
@@ -91,7 +91,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
         return 1
     finally:
         if parent.is_gone:
-            _remove(place.folder, place.socket_of(place.number), place.metrics_socket_of(place.number))
+            leave_folder(place)
     return 0
 
 
@@ -120,14 +120,6 @@ class _Parent:
         self.is_gone = True
         if not self._is_draining():
             os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _remove(folder: Path, *sockets: Path) -> None:
-    """Remove what the parent cannot remove any more: the last worker removes the folder."""
-    for path in sockets:
-        path.unlink(missing_ok=True)
-    with suppress(OSError):
-        folder.rmdir()
 
 
 if __name__ == "__main__":

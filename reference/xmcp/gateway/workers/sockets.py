@@ -51,3 +51,11 @@ def bound(path: Path) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def leave_folder(place: WorkerPlace) -> None:
+    """Remove the sockets of a worker whose parent is gone; the last one removes the folder, in place of the parent."""
+    for path in (place.socket_of(place.number), place.metrics_socket_of(place.number)):
+        path.unlink(missing_ok=True)
+    if not any(place.folder.glob("*.sock")):
+        shutil.rmtree(place.folder, ignore_errors=True)
