@@ -172,7 +172,8 @@ async def test_a_prometheus_has_data_for_every_query_of_the_dashboard_and_of_the
             await ask(server.wait_for_readings)
         nothing = await ask(lambda: without_data(server, ALERTS if workers else OF_ONE_PROCESS))
         alerts = await ask(lambda: server.query("ALERTS"))
-        up = await ask(lambda: server.query("sum(min by (server) (xmcp_server_up))"))
+        servers = next(panel for panel in PANELS if panel["title"] == "Tool servers")["targets"][0]["expr"]
+        up = await ask(lambda: server.query(servers))
     assert nothing == []
     assert {one["metric"]["alertname"] for one in alerts} <= {"XmcpChatsFail"}
     assert up[0]["value"][1] == "1"

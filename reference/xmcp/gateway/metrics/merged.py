@@ -53,8 +53,7 @@ async def readings(sockets: Sequence[Path]) -> list[str | None]:
 async def _reading(socket: Path) -> str | None:
     transport = httpx2.AsyncHTTPTransport(uds=str(socket))
     try:
-        # Not by the proxy that the environment has for other machines.
-        async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(transport=transport, trust_env=False) as http:
+        async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(transport=transport) as http:
             answer = await http.get("http://worker/metrics")
     except (OSError, httpx2.HTTPError):  # a TimeoutError is an OSError
         return None
