@@ -46,6 +46,12 @@ def test_init_writes_a_file_that_check_finds_fine_and_keeps_one_that_is_there(
     assert Path("gateway.toml").read_text() == before
 
 
+def test_check_says_how_many_processes_there_will_be(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gateway.toml").write_text('[listen]\nworkers = 2\n[[models]]\nid = "a"\nprovider = "demo"')
+    assert run(["gateway", "check"]) == 0
+    assert "it listens on 127.0.0.1:8080, in 2 processes." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -70,6 +76,11 @@ def test_init_writes_a_file_that_check_finds_fine_and_keeps_one_that_is_there(
             "no model 'b', which the key 'k' can name: a",
         ),
         ("", "There is no model to talk to."),
+        (
+            '[listen]\nworkers = 2\n[[models]]\nid = "a"\nprovider = "demo"\n'
+            '[[tenants]]\nname = "t"\ntokens_per_day = 1',
+            "the tenant 't' has limits of tokens or dollars, and without a database each process",
+        ),
     ],
 )
 def test_check_says_what_is_wrong_and_connects_to_nothing(
@@ -104,6 +115,8 @@ def test_a_new_key_is_let_in_by_the_lines_that_are_printed_with_it(capsys: pytes
         (["gone.toml"], "gone.toml cannot be read", 1),
         (["--prot", "1"], "No such option", 2),
         (["--provider", "nobody"], "is not one of", 2),
+        (["--provider", "demo", "--workers", "65"], "is not in the range 1<=x<=64", 2),
+        (["--workers", "2", "--port", "0"], "There is no model to talk to.", 1),
         ([], "There is no model to talk to.", 1),
     ],
 )
@@ -119,8 +132,9 @@ def test_what_cannot_be_served_is_said_without_a_traceback(
 def test_a_port_in_use_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert run(["gateway", "--provider", "demo", "--port", str(port)]) == 1
-    assert f"Port {port} on 127.0.0.1 is in use." in said(capsys)
+        for workers in "12":
+            assert run(["gateway", "--provider", "demo", "--port", str(port), "--workers", workers]) == 1
+            assert f"Port {port} on 127.0.0.1 is in use." in said(capsys)
 
 
 @pytest.mark.slow

@@ -47,6 +47,11 @@ def test_text_has_time_level_logger_and_message() -> None:
     assert TextLine().format(record("sold")).endswith(" WARNING shop: sold")
 
 
+def test_of_several_processes_each_line_names_its_own() -> None:
+    assert TextLine(worker=1).format(record("sold")).endswith(" WARNING [worker 1] shop: sold")
+    assert json.loads(JSONLine(worker=0).format(record("sold", worker="none")))["worker"] == 0
+
+
 def test_a_query_is_cut_from_the_access_log() -> None:
     access = record('%s - "%s %s HTTP/%s" %d', "127.0.0.1:1", "POST", "/messages/?session_id=s3cr3t", "1.1", 202)
     assert WithoutQuery().filter(access)

@@ -9,8 +9,8 @@ import pytest
 
 from xmcp.gateway.config import GatewayConfig, is_loopback
 from xmcp.gateway.config_file import LARGEST, BadConfig, commented_config, config_of, read_config
+from xmcp.gateway.config_rules import CannotServe, UnsafeListening, refuse_unsafe, refuse_workers
 from xmcp.gateway.keys import Keys, MissingVariable, digest, new_key
-from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 
 HASH = f"sha256:{'0' * 64}"
 
@@ -146,3 +146,17 @@ def test_a_new_key_opens_and_a_variable_that_is_not_set_is_named() -> None:
         with pytest.raises(MissingVariable, match="FRONT_END"):
             Keys(by_variable, "none", environment)
     assert Keys(by_variable, "none", {"FRONT_END": "k"}).caller("bearer k") is not None
+
+
+def test_several_processes_are_refused_where_they_cannot_be_one_gateway() -> None:
+    workers = "[listen]\nworkers = 2\n"
+    key = f'[[keys]]\nname = "k"\ntenant = "t"\nhash = "{HASH}"\n'
+    for limit in ("tokens_per_day = 1", "tokens_per_month = 1", "usd_per_month = 1.0"):
+        with pytest.raises(CannotServe, match=r"workers = 2: the key 'k' has limits .* Set database in \[access\]"):
+            refuse_workers(config(f"{workers}{key}{limit}"))
+        refuse_workers(config(f'{workers}[access]\ndatabase = "keys.db"\n{key}{limit}'))
+        refuse_workers(config(f"{key}{limit}"))
+    refuse_workers(config(f"{workers}{key}requests_per_minute = 1"))
+    with pytest.raises(CannotServe, match="needs Unix sockets"):
+        refuse_workers(config(workers), has_unix_sockets=False)
+    refuse_workers(config(""), has_unix_sockets=False)

@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,11 @@ from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.usage import Usage
 from xmcp.cli.gateway import gateway as command
 from xmcp.gateway.audit import AuditLog, AuditMiddleware
+from xmcp.gateway.metrics.exposed import exposed
+from xmcp.gateway.metrics.merged import Merged, readings
 from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.gateway.workers.sockets import sockets_folder
+from xmcp.http_listening import listen
 from xmcp.storage import MemoryCache
 
 FOLDER = Path(xmcp.gateway.__file__).parent / "dashboards"
@@ -37,6 +42,9 @@ RULES = FOLDER / "rules.yml"
 DASHBOARD: dict[str, Any] = json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))
 PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
 ALERTS: list[dict[str, Any]] = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"][0]["rules"]
+PER_SERIES = ("XmcpGatewayDown", "XmcpWorkerDown", "XmcpWorkerRestarts")
+"""Alerts about one process; the others are about a gateway, however many processes it has."""
+OF_ONE_PROCESS = [alert for alert in ALERTS if "xmcp_worker_" not in alert["expr"]]
 USED = Usage(70, 30, 10, reasoning_tokens=5)
 KEYS: dict[str, Any] = {
     "keys": [{"name": "a", "tenant": "acme", "hash": f"sha256:{hashlib.sha256(b'xmcp_a').hexdigest()}"}]
@@ -118,43 +126,63 @@ def script(request: Any) -> Any:
             return [never]
 
 
-async def test_a_prometheus_has_data_for_every_query_of_the_dashboard_and_of_the_alerts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [0, 2], ids=["one process", "two workers"])
+async def test_a_prometheus_has_data_for_every_query_of_the_dashboard_and_of_the_alerts(
+    tmp_path: Path, workers: int
+) -> None:
     program("prometheus")
-    log = await AuditLog.open(tmp_path / "audit.db")
     config = {**KEYS, "runs": {"max_running": 1, "max_waiting": 0, "client_gone_seconds": 0.0}}
-    options: dict[str, Any] = {"middleware": [AuditMiddleware(log)], "price": lambda *_: 0.5, "cache_read_only": True}
-    cache = TenantCache(MemoryCache())
-    model = ScriptedModel(then=script)
-    async with served(model, config, audit=log, cache=cache, metrics=True, **options) as gateway:
+    async with AsyncExitStack() as exits:
+        folder = exits.enter_context(sockets_folder(2))
+        sockets = [folder / f"{number}.sock" for number in range(workers)]
+        logs = [await AuditLog.open(tmp_path / f"{number}.db") for number in range(len(sockets) or 1)]
+        gateways = []
+        for log, at in zip(logs, sockets or [True], strict=True):
+            exits.push_async_callback(log.aclose)
+            options: dict[str, Any] = {"price": lambda *_: 0.5, "cache_read_only": True, "metrics": at}
+            stores: dict[str, Any] = {"audit": log, "middleware": [AuditMiddleware(log)]}
+            cache = TenantCache(MemoryCache())
+            made = served(ScriptedModel(then=script), config, cache=cache, **options, **stores)
+            gateways.append(await exits.enter_async_context(made))
+        for gateway in gateways:
 
-        @gateway.shop.mcp.tool(annotations={"readOnlyHint": True})
-        def price(of: str) -> int:
-            """Price of something."""
-            return 7
+            @gateway.shop.mcp.tool(annotations={"readOnlyHint": True})
+            def price(of: str) -> int:
+                """Price of something."""
+                return 7
 
-        await gateway.gateway.refresh_tools()
-        target = gateway.metrics_url.removeprefix("http://").removesuffix("/metrics")
+            await gateway.gateway.refresh_tools()
+
+        async def of_workers() -> Merged:
+            return Merged(await readings(sockets), [0, 0])
 
         def ask(work: Any) -> Any:
             return asyncio.to_thread(work)
 
-        with prometheus(tmp_path, target, RULES) as server:
-            await ask(lambda: server.wait_for("xmcp_build_info"))
-            for _ in range(2):
+        url = gateways[0].metrics_url
+        if workers:
+            url = exits.enter_context(exposed(exits.enter_context(listen("127.0.0.1", 0)), of_workers))
+        target = url.removeprefix("http://").removesuffix("/metrics")
+        server = exits.enter_context(prometheus(tmp_path, target, RULES))
+        await ask(lambda: server.wait_for("xmcp_build_info"))
+        for _ in range(2):
+            for gateway, log in zip(gateways, logs, strict=True):
                 await provoke(gateway)
                 await log.flush()
-                await ask(server.wait_for_readings)
-            nothing = await ask(lambda: without_data(server))
-            alerts = await ask(lambda: server.query("ALERTS"))
-    await log.aclose()
+            await ask(server.wait_for_readings)
+        nothing = await ask(lambda: without_data(server, ALERTS if workers else OF_ONE_PROCESS))
+        alerts = await ask(lambda: server.query("ALERTS"))
+        servers = next(panel for panel in PANELS if panel["title"] == "Tool servers")["targets"][0]["expr"]
+        up = await ask(lambda: server.query(servers))
     assert nothing == []
     assert {one["metric"]["alertname"] for one in alerts} <= {"XmcpChatsFail"}
+    assert up[0]["value"][1] == "1"
 
 
-def without_data(server: Prometheus) -> list[str]:
+def without_data(server: Prometheus, alerts: list[dict[str, Any]]) -> list[str]:
     """Return the expressions that give nothing, or no number."""
     # What an alert compares with its limit.
-    compared = [re.sub(r" [<>] [0-9.]+$", "", alert["expr"]) for alert in ALERTS]
+    compared = [re.sub(r" [<>] [0-9.]+$", "", alert["expr"]) for alert in alerts]
     return [
         expression
         for expression in (*queries(), *compared)
@@ -186,6 +214,8 @@ def test_each_alert_fires_when_it_should_and_not_before(tmp_path: Path) -> None:
         },
         "XmcpToolServerDown": {'xmcp_server_up{server="shop"}': "0x30"},
         "XmcpRecordsLost": {'xmcp_audit_dropped_total{reason="disk"}': "0x20 5x10"},
+        "XmcpWorkerDown": {'xmcp_worker_up{worker="0"}': "1x30", 'xmcp_worker_up{worker="1"}': "0x30"},
+        "XmcpWorkerRestarts": {'xmcp_worker_restarts_total{worker="1"}': "0+1x30"},
     }
     good = {
         "XmcpGatewayDown": {'up{job="xmcp-gateway", instance="i"}': "1x30"},
@@ -197,14 +227,25 @@ def test_each_alert_fires_when_it_should_and_not_before(tmp_path: Path) -> None:
         },
         "XmcpToolServerDown": {'xmcp_server_up{server="shop"}': "1x30"},
         "XmcpRecordsLost": {'xmcp_audit_dropped_total{reason="disk"}': "5x30"},
+        "XmcpWorkerDown": {'xmcp_worker_up{worker="0"}': "1x30", 'xmcp_worker_up{worker="1"}': "1x26 0x1 1x3"},
+        "XmcpWorkerRestarts": {'xmcp_worker_restarts_total{worker="1"}': "0x20 1x10"},
     }
     assert bad.keys() == good.keys() == {alert["alert"] for alert in ALERTS}
     tests = [fires(name, series, True) for name, series in bad.items()]
     tests += [fires(name, series, False) for name, series in good.items()]
+    # What all workers say together is one alert, and not one for each.
+    together = {name: series for name, series in bad.items() if name not in PER_SERIES}
+    tests += [fires(name, in_two_workers(series), True) for name, series in together.items()]
+    tests += [fires(name, in_two_workers(series), False) for name, series in good.items() if name in together]
     file = tmp_path / "tests.yml"
     file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}))
     ran = subprocess.run([program("promtool"), "test", "rules", str(file)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def in_two_workers(series: dict[str, str]) -> dict[str, str]:
+    """Return the series as two workers have them."""
+    return {name.replace("{", f'{{worker="{n}", ', 1): values for name, values in series.items() for n in range(2)}
 
 
 def fires(name: str, series: dict[str, str], expected: bool) -> dict[str, Any]:

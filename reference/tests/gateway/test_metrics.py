@@ -22,9 +22,9 @@ from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.cli.gateway import gateway as command
 from xmcp.gateway.audit import AuditLog
 from xmcp.gateway.config_file import config_of
+from xmcp.gateway.config_rules import UnsafeListening, refuse_unsafe
 from xmcp.gateway.metrics import counts, state
 from xmcp.gateway.metrics.label_values import LabelValues
-from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 from xmcp.providers import Completion, Usage
 
 SSE = {"accept": "text/event-stream"}

@@ -18,9 +18,9 @@ from support.growth import is_linear
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from xmcp import XMCP
+from xmcp.http_connections import with_head_timeout
 from xmcp.server.parameters.finite_numbers import refuse_non_finite
 from xmcp.server.transports.http_bodies import ARRIVING, BodyGuard, number_fault
-from xmcp.server.transports.http_connections import with_head_timeout
 from xmcp.server.transports.http_headers import repeated
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

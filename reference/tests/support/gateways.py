@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -26,6 +27,7 @@ from xmcp.gateway.service import Gateway, Offered
 from xmcp.gateway.serving import GatewayServer
 from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.gateway.workers.place import WorkerPlace
+from xmcp.gateway.workers.sockets import bound
 from xmcp.server.transports.http_server import listen
 
 
@@ -107,7 +109,7 @@ async def served(
     archive: Archive | None = None,
     cache: TenantCache | None = None,
     observer: RunObserver | None = None,
-    metrics: bool = False,
+    metrics: bool | Path = False,
     database: KeyDatabase | None = None,
     middleware: Sequence[Any] = (),
     more_models: Sequence[Offered] = (),
@@ -117,8 +119,8 @@ async def served(
 ) -> AsyncIterator[Served]:
     """Serve a gateway for `model` with the tools of a `Shop`; `config` is what a file would say.
 
-    With `metrics`, they are served, too, at `metrics_url`. With a `place` it is one of several processes, which all are
-    in that of the test.
+    With `metrics`, they are served, too, at `metrics_url`, or on a Unix socket at a path. With a `place` it is one of
+    several processes, which all are in that of the test.
     """
     shop = Shop()
     settings = config_of(config or {}, "gateway.toml")
@@ -147,7 +149,7 @@ async def served(
             await up.wait()
         made = Served(url, gateway, server, shop, task)
         if measured is not None:
-            port = exits.enter_context(listen("127.0.0.1", 0))
+            port = exits.enter_context(bound(metrics) if isinstance(metrics, Path) else listen("127.0.0.1", 0))
             exits.enter_context(measured.served(port))
             made.metrics_url = measured.url
         yield made

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import logging.config
 import os
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from xmcp.cli.chat.model_choice import NAMES
 from xmcp.cli.gateway_keys import keys
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
+
+if TYPE_CHECKING:
+    from xmcp.gateway.config import GatewayConfig
 
 _DEFAULT_FILE: Final = "gateway.toml"
 _COMMANDS: Final = ("serve", "check", "init", "key", "keys", "dashboards")
@@ -54,6 +58,11 @@ def gateway() -> None:
 @click.option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free port.  [default: 8080]")
 @click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Processes that serve, each with tool servers of its own.  [default: 1]",
+)
+@click.option(
     "--provider", type=click.Choice(NAMES), help="Whose model; default: the first with a key in the environment."
 )
 @click.option("--model", metavar="NAME", help="The model; default: that of the provider.")
@@ -81,6 +90,7 @@ def serve(
     file: Path | None,
     host: str | None,
     port: int | None,
+    workers: int | None,
     audit: str | None,
     metrics_port: int | None,
     log_level: str,
@@ -93,38 +103,65 @@ def serve(
 
     Exit codes: 0 ended by a signal, 1 could not start, 2 usage.
     """
-    from xmcp.cli.gateway_parts import CannotServe, gateway_of, metrics_of
-    from xmcp.cli.open_telemetry import CannotExport, exporting
+    from xmcp.cli.gateway_workers import serve_in_workers
     from xmcp.gateway.config import GatewayConfig
     from xmcp.gateway.config_file import BadConfig, read_config
-    from xmcp.gateway.serving import GatewayServer, UnsafeListening, refuse_unsafe
-    from xmcp.server.errors import ServeError
-    from xmcp.server.transports.http_server import listen, served_on
+    from xmcp.gateway.config_rules import CannotServe, refuse_unsafe, refuse_workers
+    from xmcp.http_listening import CannotListen, listen, served_on
 
-    log_config = logging_config(log_level, log_format)
-    logging.config.dictConfig(log_config)
+    logging.config.dictConfig(logging_config(log_level, log_format))
     try:
         config = GatewayConfig() if file is None else read_config(file)
-        config = _with_options(config, "listen", host=host, port=port)
+        config = _with_options(config, "listen", host=host, port=port, workers=workers)
         config = _with_options(config, "audit", database=audit)
         config = _with_options(config, "metrics", port=metrics_port)
         refuse_unsafe(config)
-        made = gateway_of(config, os.environ, **wanted)
-        listening = listen(config.listen.host, config.listen.port)
+        refuse_workers(config)
+        count = config.listen.workers
+
+        def ready(listener: socket.socket, models: Sequence[str], metrics: str | None) -> None:
+            told = f"{served_on('The gateway', config.listen.host, listener, '')}, with {', '.join(models)}"
+            told += "" if count == 1 else f", in {count} processes"
+            told += "" if metrics is None else f"; its metrics on {metrics}"
+            say(told, log_format)
+
+        if count == 1:
+            _serve(config, wanted, log_level, log_format, ready)
+        else:
+            with listen(config.listen.host, config.listen.port) as listener:
+                serve_in_workers(config, wanted, log_level, log_format, listener, partial(ready, listener))
+    except (BadConfig, CannotServe, CannotListen) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _serve(
+    config: GatewayConfig,
+    wanted: Mapping[str, Any],
+    log_level: str,
+    log_format: Format,
+    ready: Callable[[socket.socket, Sequence[str], str | None], None],
+) -> None:
+    """Serve in this process."""
+    from xmcp.cli.gateway_metrics import metrics_of
+    from xmcp.cli.gateway_parts import gateway_of
+    from xmcp.cli.open_telemetry import CannotExport, exporting
+    from xmcp.gateway.serving import GatewayServer
+    from xmcp.http_listening import listen
+
+    made = gateway_of(config, os.environ, **wanted)
+    listening = listen(config.listen.host, config.listen.port)
+    try:
         with exporting("xmcp-gateway", os.environ), listening as listener, metrics_of(made) as metrics:
-            line = served_on("The gateway", config.listen.host, listener, "")
-            told = f"{line}, with {', '.join(made.model_ids)}"
-            told += "" if metrics is None else f"; its metrics on {metrics.url}"
             server = GatewayServer(
                 made,
-                partial(say, told, log_format),
+                partial(ready, listener, made.model_ids, None if metrics is None else metrics.url),
                 metrics,
-                log_config=log_config,
+                log_config=logging_config(log_level, log_format),
                 log_level=None,
                 access_log=log_level == "debug",
             )
             server.run([listener])
-    except (BadConfig, UnsafeListening, CannotServe, CannotExport, ServeError) as error:
+    except CannotExport as error:
         raise click.ClickException(str(error)) from None
     except SystemExit:  # raised by uvicorn when the application did not start
         raise click.ClickException("The gateway could not start. The log above says why.") from None
@@ -150,7 +187,9 @@ def check(file: Path) -> None:
     stored = config.access.database is not None
     counted |= {"key": len(config.keys)} if config.keys or not stored else {}
     further = ", keys in a database" if stored else ""
-    click.echo(f"{file} is fine: {_counts(counted)}{further}; it listens on {config.listen.host}:{config.listen.port}.")
+    where = f"{config.listen.host}:{config.listen.port}"
+    where += "" if config.listen.workers == 1 else f", in {config.listen.workers} processes"
+    click.echo(f"{file} is fine: {_counts(counted)}{further}; it listens on {where}.")
 
 
 @gateway.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus, urlsplit
@@ -22,16 +21,15 @@ from xmcp.gateway.access.quota_hook import QuotaHook
 from xmcp.gateway.approval import approver
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.config import AuditSettings, CacheSettings, GatewayConfig, OfferedModel
+from xmcp.gateway.config_rules import CannotServe, refuse_unsafe, refuse_workers
 from xmcp.gateway.keys import Keys, MissingVariable
 from xmcp.gateway.service import Gateway, Offered
-from xmcp.gateway.serving import UnsafeListening, refuse_unsafe
 from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.storage import MemoryCache
 
 if TYPE_CHECKING:
     from xmcp.gateway.audit.archive import Archive
     from xmcp.gateway.audit.log import AuditLog
-    from xmcp.gateway.metrics.port import GatewayMetrics
     from xmcp.providers import LLMProvider
 
 SAMPLE = "xmcp.samples.sales:mcp"
@@ -39,10 +37,6 @@ SAMPLE = "xmcp.samples.sales:mcp"
 
 _SECRET = re.compile(r"key|token|secret|pass|credential|auth", re.IGNORECASE)
 """In the names of variables whose values are secrets. The value of another one can be any word of a text."""
-
-
-class CannotServe(ValueError):
-    """What is asked for cannot be made; the message says what to change."""
 
 
 def gateway_of(
@@ -95,33 +89,6 @@ def gateway_of(
     )
     owned, archive = [audit, *providers], _archive_of(audit)
     return Gateway(client, offered_models, config, access, audit, owned=owned, cache=cache, archive=archive)
-
-
-@contextmanager
-def metrics_of(gateway: Gateway) -> Iterator[GatewayMetrics | None]:
-    """Serve the metrics of a gateway while the block runs, if its configuration says where.
-
-    Raises:
-        CannotServe: a package is missing.
-        ServeError: the port cannot be listened on.
-    """
-    settings = gateway.config.metrics
-    if settings.port is None:
-        yield None
-        return
-    try:
-        from xmcp.gateway.metrics.port import GatewayMetrics
-    except ModuleNotFoundError as error:
-        raise CannotServe('[metrics] port: it needs prometheus_client: pip install "xmcp[gateway]".') from error
-    from prometheus_client import disable_created_metrics
-
-    from xmcp.server.transports.http_server import listen
-
-    # When each series began, as a series of its own beside it.
-    disable_created_metrics()  # type: ignore[no-untyped-call]
-    metrics = GatewayMetrics(gateway)
-    with listen(settings.host, settings.port) as listener, metrics.served(listener):
-        yield metrics
 
 
 def _cache(settings: CacheSettings) -> TenantCache | None:
@@ -215,10 +182,11 @@ def _problems(config: GatewayConfig, environment: Mapping[str, str]) -> Iterator
         lambda: Keys(config.keys, config.openai.events, environment),
         lambda: None if config.access.database is None else check_pepper(config.access.database, environment),
         lambda: refuse_unsafe(config),
+        lambda: refuse_workers(config),
     ):
         try:
             check()
-        except (CannotServe, MissingVariable, NoKeyDatabase, UnsafeListening) as error:
+        except (CannotServe, MissingVariable, NoKeyDatabase) as error:
             yield str(error)
 
 

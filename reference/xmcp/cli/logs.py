@@ -16,17 +16,18 @@ FORMATS: Final[tuple[Format, ...]] = ("text", "json")
 _QUIET_LIBRARIES: Final = ("fastmcp", "mcp", "sse_starlette", "asyncio", "httpx2", "httpcore2", "docket", "watchfiles")
 
 
-def logging_config(level: str, log_format: Format) -> dict[str, Any]:
+def logging_config(level: str, log_format: Format, worker: int | None = None) -> dict[str, Any]:
     """Return the argument of `logging.config.dictConfig`: records from `level` on, one line each, on stderr.
 
-    The result can be pickled, for the serving processes.
+    `worker` is the number of this process among those of a command, which then stands in each line. The result can be
+    pickled, for the serving processes.
     """
     at_least_warnings = level if level == "error" else "warning"
     quiet = {"level": at_least_warnings.upper(), "handlers": [], "propagate": True}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"()": f"{__name__}.{_FORMATTERS[log_format].__name__}"}},
+        "formatters": {"line": {"()": f"{__name__}.{_FORMATTERS[log_format].__name__}", "worker": worker}},
         "filters": {"without_query": {"()": f"{__name__}.{WithoutQuery.__name__}"}},
         "handlers": {"stderr": {"class": f"{__name__}.{StderrHandler.__name__}", "formatter": "line"}},
         "root": {"level": level.upper(), "handlers": ["stderr"]},
@@ -41,8 +42,9 @@ def logging_config(level: str, log_format: Format) -> dict[str, Any]:
 class TextLine(logging.Formatter):
     """A record as a line of text."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    def __init__(self, worker: int | None = None) -> None:
+        place = "" if worker is None else f"[worker {worker}] "
+        super().__init__(f"%(asctime)s %(levelname)s {place}%(name)s: %(message)s")
 
 
 _OWN_FIELDS: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "color_message"})
@@ -51,12 +53,17 @@ _OWN_FIELDS: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "as
 class JSONLine(logging.Formatter):
     """A record as a JSON object: time (UTC), level, logger, message, the fields of `extra`, the exception."""
 
+    def __init__(self, worker: int | None = None) -> None:
+        super().__init__()
+        self._place = {} if worker is None else {"worker": worker}
+
     def format(self, record: logging.LogRecord) -> str:
         """Return the object in one line of ASCII."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "process": record.process,
+            **self._place,
             "logger": record.name,
             "message": record.getMessage(),
         }

@@ -38,6 +38,9 @@ class Listening(Table):
         (), max_length=100, description='Origins of web pages that may call, such as "https://app.example"; none.'
     )
     port: int = Field(8080, ge=0, le=65_535, description="Port; 0 takes a free one.")
+    workers: int = Field(
+        1, ge=1, le=64, description="Processes that serve; each starts the tool servers that are commands."
+    )
     max_body_bytes: int = Field(
         16 * MEBIBYTE, ge=1_024, le=256 * MEBIBYTE, description="Bytes of the largest body of a request."
     )

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from starlette.applications import Starlette
 
-from xmcp.gateway.config import GatewayConfig, is_loopback
 from xmcp.gateway.http.app import application
 from xmcp.gateway.service import Gateway
 from xmcp.gateway.workers.connections import with_peer_clients
-from xmcp.server.transports.http_connections import with_head_timeout
+from xmcp.http_connections import with_head_timeout
 
 if TYPE_CHECKING:
     from xmcp.gateway.metrics.port import GatewayMetrics
@@ -34,25 +33,6 @@ _OTHERS_SECONDS: Final = 10
 _log: Final = logging.getLogger("xmcp.gateway")
 
 
-class UnsafeListening(ValueError):
-    """The gateway would listen where others can reach it, and has no keys."""
-
-
-def refuse_unsafe(config: GatewayConfig) -> None:
-    """Refuse to be open to other machines without keys.
-
-    Raises:
-        UnsafeListening: it would be.
-    """
-    hosts = [config.listen.host, *([] if config.metrics.port is None else [config.metrics.host])]
-    needed = config.keys or config.access.database is not None
-    if not needed and (others := [host for host in hosts if not is_loopback(host)]):
-        raise UnsafeListening(
-            f"Without keys the gateway listens only on this machine, and {others[0]!r} is not. Add [[keys]] "
-            "to the configuration (`xmcp gateway key` makes one), or set host to 127.0.0.1."
-        )
-
-
 class GatewayServer(uvicorn.Server):
     """A uvicorn server for one gateway.
 
@@ -60,8 +40,8 @@ class GatewayServer(uvicorn.Server):
         gateway: The gateway.
         ready: Is called when connections are accepted.
         metrics: Count its requests.
-        place: The place of this process among several. It is then served on a TCP socket, and on a Unix socket at
-            `place.socket_of(place.number)` for the others.
+        place: The place of this process among several. It is then served on a Unix socket at
+            `place.socket_of(place.number)` for the others, too.
         settings: Further options of `uvicorn.Config`.
     """
 

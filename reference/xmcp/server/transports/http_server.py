@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import os
 import socket
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -16,11 +14,13 @@ from fastmcp.server.http import StarletteWithLifespan
 from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from xmcp.http_connections import with_head_timeout
+from xmcp.http_listening import CannotListen
+from xmcp.http_listening import listen as bound
 from xmcp.server.errors import ServeError
 from xmcp.server.list_changes import LiveLists
 from xmcp.server.transports.ending import AT_ONCE, CLEANUP, GRACE, Ending
 from xmcp.server.transports.http import calls_in_sessions
-from xmcp.server.transports.http_connections import with_head_timeout
 
 _STREAMS_END: Final = 2.0  # seconds for open streams to end regularly before they are cut off
 _ON_THE_WAY: Final = 0.05  # seconds for what was sent before the signal to arrive
@@ -33,39 +33,10 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ServeError: The address cannot be listened on.
     """
-    if not 0 <= port <= 65535:  # getaddrinfo would take it modulo 65536
-        raise ServeError(f"Cannot listen on {host}:{port}: a port must be from 0 to 65535.")
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        # With the protocol: asyncio sets TCP_NODELAY only on sockets that say they are TCP; without it a request takes
-        # 40 ms longer.
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ServeError(f"Cannot listen on {host}:{port}: {error}.") from None
-    try:
-        if os.name == "posix":  # on other systems the option would let two servers share the port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError as error:
-        listener.close()
-        raise ServeError(_refusal(host, port, error)) from None
-    return listener
-
-
-def _refusal(host: str, port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use. Stop the program that uses it, or choose another port."
-    if error.errno == errno.EACCES:
-        return f"Port {port} on {host} is not allowed for this user. Choose a port above 1023."
-    return f"Cannot listen on {host}:{port}: {error}."
-
-
-def served_on(name: str, host: str, listener: socket.socket, path: str) -> str:
-    """Return the line with the URL of the server called `name`."""
-    authority = f"[{host}]" if ":" in host else host
-    return f"{name} is served on http://{authority}:{listener.getsockname()[1]}{path}"
+        return bound(host, port)
+    except CannotListen as error:
+        raise ServeError(str(error)) from None
 
 
 def uvicorn_settings(app: Any, settings: Mapping[str, Any]) -> uvicorn.Config:

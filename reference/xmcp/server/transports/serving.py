@@ -13,11 +13,12 @@ from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
+from xmcp.http_listening import served_on
 from xmcp.server.errors import ServeError
 from xmcp.server.list_changes import LiveLists
 from xmcp.server.transports.ending import GRACE
 from xmcp.server.transports.http import MAX_BODY_BYTES, HTTPTransport, host_protection, http_app, is_stateless
-from xmcp.server.transports.http_server import ReadyServer, listen, run, served_on, uvicorn_settings
+from xmcp.server.transports.http_server import ReadyServer, listen, run, uvicorn_settings
 from xmcp.server.transports.stdio import answering_after_the_end, serve_stdio
 
 
