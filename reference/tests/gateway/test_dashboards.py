@@ -123,6 +123,7 @@ async def test_a_prometheus_has_data_for_every_query_of_the_dashboard_and_of_the
     log = await AuditLog.open(tmp_path / "audit.db")
     config = {**KEYS, "runs": {"max_running": 1, "max_waiting": 0, "client_gone_seconds": 0.0}}
     options: dict[str, Any] = {"middleware": [AuditMiddleware(log)], "price": lambda *_: 0.5, "cache_read_only": True}
+    options["breaker_threshold"] = 100
     cache = TenantCache(MemoryCache())
     model = ScriptedModel(then=script)
     async with served(model, config, audit=log, cache=cache, metrics=True, **options) as gateway:
@@ -185,6 +186,7 @@ def test_each_alert_fires_when_it_should_and_not_before(tmp_path: Path) -> None:
             f'{bucket}{{model="m", le="+Inf"}}': "0+100x30",
         },
         "XmcpToolServerDown": {'xmcp_server_up{server="shop"}': "0x30"},
+        "XmcpStoreDown": {'xmcp_backend_up{backend="redis"}': "0x30"},
         "XmcpRecordsLost": {'xmcp_audit_dropped_total{reason="disk"}': "0x20 5x10"},
     }
     good = {
@@ -196,6 +198,7 @@ def test_each_alert_fires_when_it_should_and_not_before(tmp_path: Path) -> None:
             f'{bucket}{{model="m", le="+Inf"}}': "0+100x30",
         },
         "XmcpToolServerDown": {'xmcp_server_up{server="shop"}': "1x30"},
+        "XmcpStoreDown": {'xmcp_backend_up{backend="redis"}': "1x30"},
         "XmcpRecordsLost": {'xmcp_audit_dropped_total{reason="disk"}': "5x30"},
     }
     assert bad.keys() == good.keys() == {alert["alert"] for alert in ALERTS}

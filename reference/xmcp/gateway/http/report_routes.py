@@ -19,6 +19,7 @@ from xmcp.gateway.http.chats import caller_of, gateway_of
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.request import Caller
 from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.storage import CacheError
 
 _log: Final = logging.getLogger("xmcp.gateway")
 
@@ -65,7 +66,12 @@ async def clear_cache(request: Request) -> Response:
     """`DELETE /cache`: forget the answers of tools that were kept for the caller's tenant."""
     caller = caller_of(request)
     _cache(request)
-    await gateway_of(request).ai.clear_cache(caller.tenant, every_tenant=sees_all_tenants(caller))
+    try:
+        await gateway_of(request).ai.clear_cache(caller.tenant, every_tenant=sees_all_tenants(caller))
+    except CacheError as error:
+        _log.warning("answers of tools were not forgotten: %s", error)
+        told = "The answers cannot be forgotten at the moment: where they are kept does not answer. Try again."
+        raise Refused(503, told, "cache_unavailable", headers={"retry-after": "1"}) from None
     return json_response({"status": "cleared"})
 
 
