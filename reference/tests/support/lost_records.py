@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,20 @@ def lost(database: str, chats: Iterable[Seen]) -> dict[str, list[str]]:
     found = Recorded(database)
     lacking = {chat.run_id: [*found.lacking(chat)] for chat in chats}
     return {run_id: what for run_id, what in lacking.items() if what}
+
+
+async def until_recorded(database: str | Callable[[], str], chats: Sequence[Seen]) -> None:
+    """Wait until the records of chats are whole: the last of them are written a moment after the answer.
+
+    `database`: the store, or what makes a copy of it.
+    """
+
+    def missing() -> dict[str, list[str]]:
+        return lost(database if isinstance(database, str) else database(), chats)
+
+    async with asyncio.timeout(60):
+        while await asyncio.to_thread(missing):
+            await asyncio.sleep(0.2)
 
 
 class Recorded:
