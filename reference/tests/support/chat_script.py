@@ -13,7 +13,7 @@ class ToldModel:
     """Tells a `ChatServer` what to reply by the last message of a request.
 
     `call NAME {ARGUMENTS}` calls a tool, by the end of its name; `wait` sends the first half of an answer, and goes on
-    when `go_on` is set; `silence` sends nothing until then; anything else is answered with `you said: ...`. The result
+    when `go_on` is set; `stay` sends that half and never the other; `silence` sends nothing until `go_on`; anything else is answered with `you said: ...`. The result
     of a tool is repeated.
     """
 
@@ -34,8 +34,8 @@ class ToldModel:
             called = next((tool for tool in tools if tool.endswith(name)), name)
             return self.server.reply.streamed(calls=[("c0", called, arguments or "{}")])
         answer = self.server.reply.streamed(f"you said: {words}")
-        if command == "wait":
-            answer.pieces.insert(2, self.go_on)
+        if command in ("wait", "stay"):
+            answer.pieces.insert(2, self.go_on if command == "wait" else asyncio.Event())
         if command == "silence":
             answer.pieces.insert(0, self.go_on)
         return answer
