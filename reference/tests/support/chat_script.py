@@ -13,13 +13,15 @@ class ToldModel:
     """Tells a `ChatServer` what to reply by the last message of a request.
 
     `call NAME {ARGUMENTS}` calls a tool, by the end of its name; `wait` sends the first half of an answer, and goes on
-    when `go_on` is set; `stay` sends that half and never the other; `silence` sends nothing until `go_on`; anything else is answered with `you said: ...`. The result
+    when `go_on` is set; `stay` sends that half and never the other; `silence` sends nothing until `go_on`; `flaky` breaks the
+    connection before an answer, the first time; `broken` breaks it in the middle of one; anything else is answered with `you said: ...`. The result
     of a tool is repeated.
     """
 
     def __init__(self, server: ChatServer) -> None:
         self.server = server
         self.go_on = asyncio.Event()
+        self._broke: set[str] = set()
         server.replies = self._reply
 
     def _reply(self, request: dict[str, Any]) -> Reply:
@@ -36,6 +38,11 @@ class ToldModel:
         answer = self.server.reply.streamed(f"you said: {words}")
         if command in ("wait", "stay"):
             answer.pieces.insert(2, self.go_on if command == "wait" else asyncio.Event())
+        if command == "flaky" and words not in self._broke:
+            self._broke.add(words)
+            answer.pieces.insert(0, None)
+        if command == "broken":
+            answer.pieces.insert(2, None)
         if command == "silence":
             answer.pieces.insert(0, self.go_on)
         return answer
