@@ -13,8 +13,8 @@ class ToldModel:
     """Tells a `ChatServer` what to reply by the last message of a request.
 
     `call NAME {ARGUMENTS}` calls a tool, by the end of its name; `wait` sends the first half of an answer, and goes on
-    when `go_on` is set; `stay` sends that half and never the other; `silence` sends nothing until `go_on`; `flaky` breaks the
-    connection before an answer, the first time; `broken` breaks it in the middle of one; anything else is answered with `you said: ...`. The result
+    when `go_on` is set; `stay` sends that half and never the other; `silence` sends nothing until `go_on`; `early` breaks the
+    connection before an answer, the first time; `flaky` in the middle of one, the first time; `broken` always; anything else is answered with `you said: ...`. The result
     of a tool is repeated.
     """
 
@@ -38,11 +38,9 @@ class ToldModel:
         answer = self.server.reply.streamed(f"you said: {words}")
         if command in ("wait", "stay"):
             answer.pieces.insert(2, self.go_on if command == "wait" else asyncio.Event())
-        if command == "flaky" and words not in self._broke:
+        if command == "broken" or (command in ("early", "flaky") and words not in self._broke):
             self._broke.add(words)
-            answer.pieces.insert(0, None)
-        if command == "broken":
-            answer.pieces.insert(2, None)
+            answer.pieces.insert(0 if command == "early" else 2, None)
         if command == "silence":
             answer.pieces.insert(0, self.go_on)
         return answer

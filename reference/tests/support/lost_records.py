@@ -82,10 +82,10 @@ class Recorded:
             f"its end: {status}": status == "finished",
             "events": self.events_are_whole(run) and self._events[run][-1][2] == "run.finished",
             "text": self.text(run) == chat.answer,
-            "what the model read": len(self._asked[run]) == chat.requests
-            and all(call.complete and call.answer is not None for call in self._asked[run]),
+            "what the model read": sum(call.answer is not None for call in self._asked[run]) == chat.requests
+            and all(call.complete for call in self._asked[run]),
             "calls": [tool for tool, status in self._calls[run] if status != "intent"] == [*chat.calls],
-            "usage": len(self._usage[run]) == chat.requests,
+            "usage": len(self._usage[run]) >= chat.requests,
         }
         return [what for what, there in told.items() if not there]
 
@@ -101,8 +101,14 @@ class Recorded:
         return last, kind
 
     def text(self, run: str) -> str:
-        """Return the text of an answer."""
-        return "".join(json.loads(payload)["text"] for _, _, kind, payload in self._events[run] if kind == "text.delta")
+        """Return the text of an answer, without what was taken back."""
+        text = ""
+        for _, _, kind, payload in self._events[run]:
+            if kind == "stream.reset":
+                text = ""
+            elif kind == "text.delta":
+                text += json.loads(payload)["text"]
+        return text
 
 
 def _by_run(database: str, columns: str, table: str, order: str) -> dict[str, list[Sequence[Any]]]:
