@@ -225,7 +225,10 @@ async def test_a_reader_that_takes_nothing_is_dropped_after_a_time_also_if_littl
 
     large = "x" * 8_000_000
     model = ScriptedModel([large, pause, "end", Completion(large + "end")])
-    async with served(model, {"listen": {"send_seconds": 0.2, "ping_seconds": 0.1}}) as gateway, stuck_reader(gateway.url):
+    async with (
+        served(model, {"listen": {"send_seconds": 0.2, "ping_seconds": 0.1}}) as gateway,
+        stuck_reader(gateway.url),
+    ):
         await model.asked.wait()
         (run,) = gateway.gateway.runs.running
         await until(lambda: not gateway.server.server_state.connections)

@@ -179,7 +179,7 @@ def test_the_password_is_in_the_environment_and_no_record_or_message_has_it(tmp_
     config = config_of({**BASE, "cache": {"redis": "redis://:${REDIS_PASSWORD}@127.0.0.1:1/0"}}, "g.toml")
     assert problems(config, {"REDIS_PASSWORD": "sesame"}) == []
     (problem,) = problems(config, {})
-    assert "[cache] redis needs the environment variable REDIS_PASSWORD, which is not set" in problem
+    assert problem == "[cache] redis needs the environment variable REDIS_PASSWORD, which is not set."
     with pytest.raises(CannotServe, match="REDIS_PASSWORD"):
         gateway_of(config, {})
     wrong = config_of({**BASE, "cache": {"redis": "http://:${REDIS_PASSWORD}@host"}}, "g.toml")

@@ -12,10 +12,13 @@ from support.scripted_model import ChatServer, Reply
 class ToldModel:
     """Tells a `ChatServer` what to reply by the last message of a request.
 
-    `call NAME {ARGUMENTS}` calls a tool, by the end of its name; `wait` sends the first half of an answer, and goes on
-    when `go_on` is set; `stay` sends that half and never the other; `silence` sends nothing until `go_on`; `early` breaks the
-    connection before an answer, the first time; `flaky` in the middle of one, the first time; `broken` always; anything else is answered with `you said: ...`. The result
-    of a tool is repeated.
+    - `call NAME {ARGUMENTS}`: calls a tool, by the end of its name; the result is repeated;
+    - `wait`: sends the first half of an answer, and the rest when `go_on` is set;
+    - `stay`: sends that half, and nothing more;
+    - `silence`: sends nothing until `go_on` is set;
+    - `early`: breaks the connection before an answer, the first time; `flaky`: in the middle of it, the first time;
+      `broken`: in the middle, always;
+    - anything else: `you said: ...`.
     """
 
     def __init__(self, server: ChatServer) -> None:

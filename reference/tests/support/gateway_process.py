@@ -17,6 +17,8 @@ from typing import Any
 import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
+from support.gateways import eventually
+
 PATIENCE = 60.0
 """Maximum seconds to wait for anything that a gateway does; a busy machine stops a process for long."""
 
@@ -47,9 +49,11 @@ class GatewayProcess:
 
     async def until(self, value: float, *name: str) -> None:
         """Wait until a series has a value."""
-        async with asyncio.timeout(PATIENCE):
-            while await self.metric(*name) != value:
-                await asyncio.sleep(0.05)
+
+        async def has_it() -> bool:
+            return await self.metric(*name) == value
+
+        await eventually(has_it, PATIENCE)
 
     async def kill(self) -> None:
         """SIGKILL."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.audited_runs import rows
+from support.gateways import eventually
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.audit.rebuild import model_calls
@@ -53,19 +54,17 @@ async def until_recorded(database: str | Callable[[], str], chats: Sequence[Seen
     `database`: the store, or what makes a copy of it.
     """
 
-    def missing() -> dict[str, list[str]]:
-        return lost(database if isinstance(database, str) else database(), chats)
+    def is_whole() -> bool:
+        return not lost(database if isinstance(database, str) else database(), chats)
 
-    async with asyncio.timeout(60):
-        while await asyncio.to_thread(missing):
-            await asyncio.sleep(0.2)
+    await eventually(lambda: asyncio.to_thread(is_whole))
 
 
 class Recorded:
     """Everything that a store has at one moment."""
 
     def __init__(self, database: str) -> None:
-        self.runs: dict[str, str] = dict(rows(database, "SELECT id, status FROM runs"))  # type: ignore[arg-type]
+        self.runs: dict[str, str] = dict(rows(database, "SELECT id, status FROM runs"))
         self._events = _by_run(database, "seq, last_seq, type, payload", "events", "seq")
         self._calls = _by_run(database, "tool, status", "tool_invocations", "intent_at, call_id")
         self._usage = _by_run(database, "number", "usage", "number")

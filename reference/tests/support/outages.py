@@ -35,13 +35,36 @@ class Outage:
 async def locked(path: str) -> AsyncIterator[Outage]:
     """A SQLite file that another program holds locked during the outage."""
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
-        yield Outage(path, path, lambda: other.execute("BEGIN EXCLUSIVE"), lambda: other.execute("COMMIT"))  # type: ignore[arg-type, return-value]
+
+        def begin() -> None:
+            other.execute("BEGIN EXCLUSIVE")
+
+        def end() -> None:
+            other.execute("COMMIT")
+
+        yield Outage(path, path, begin, end)
 
 
 @asynccontextmanager
 async def stopped(server: PostgresServer, url: str) -> AsyncIterator[Outage]:
-    """A server that is stopped without a warning, and started again."""
-    yield Outage(url, url, server.stop, server.start)
+    """A server that is stopped without a warning, and started again; in any case it runs afterwards."""
+    runs = True
+
+    def begin() -> None:
+        nonlocal runs
+        server.stop()
+        runs = False
+
+    def end() -> None:
+        nonlocal runs
+        server.start()
+        runs = True
+
+    try:
+        yield Outage(url, url, begin, end)
+    finally:
+        if not runs:
+            server.start()
 
 
 @asynccontextmanager
@@ -50,14 +73,17 @@ async def cut(url: str) -> AsyncIterator[Outage]:
     async with _way(url) as (host, road, there):
         loop = asyncio.get_running_loop()
 
-        async def begin() -> None:
+        async def refuse() -> None:
             road.cut()
             await host.stop()
 
-        def wait(what: Callable[[], object]) -> None:
-            asyncio.run_coroutine_threadsafe(what(), loop).result(30)  # type: ignore[arg-type]
+        def begin() -> None:
+            asyncio.run_coroutine_threadsafe(refuse(), loop).result(30)
 
-        yield Outage(there, url, lambda: wait(begin), lambda: wait(lambda: host.accept(road.accept)))
+        def end() -> None:
+            asyncio.run_coroutine_threadsafe(host.accept(road.accept), loop).result(30)
+
+        yield Outage(there, url, begin, end)
 
 
 @asynccontextmanager
@@ -65,10 +91,14 @@ async def hung(url: str) -> AsyncIterator[Outage]:
     """The way to a server: connections are accepted, and nothing comes through."""
     async with _way(url) as (_, road, there):
         loop = asyncio.get_running_loop()
-        set_, clear = road.open.set, road.open.clear
-        yield Outage(
-            there, url, lambda: loop.call_soon_threadsafe(clear) and None, lambda: loop.call_soon_threadsafe(set_) and None
-        )
+
+        def begin() -> None:
+            loop.call_soon_threadsafe(road.open.clear)
+
+        def end() -> None:
+            loop.call_soon_threadsafe(road.open.set)
+
+        yield Outage(there, url, begin, end)
 
 
 @asynccontextmanager

@@ -64,7 +64,7 @@ class PostgresServer:
         """Make an empty database, and return its URL."""
         name = f"test_{secrets.token_hex(8)}"
         with psycopg.connect(self.url, autocommit=True) as server:
-            server.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
+            server.execute(f'CREATE DATABASE "{name}"')
         return self.url.rpartition("/")[0] + f"/{name}"
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 
 class Road:
-    """A TCP relay; a handler for `HttpHost.accept`. While `open` is not set nothing passes; `cut` breaks every connection.
+    """A TCP relay; a handler for `HttpHost.accept`. While `open` is not set nothing passes; `cut` breaks connections.
 
     With `lose_answer` it breaks the connection in the place of the next answer.
     """

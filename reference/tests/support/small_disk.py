@@ -53,7 +53,6 @@ class SmallDisk:
             return
         (self.seen / "filler").unlink()
 
-
     def copied(self, name: str, copy: Path) -> str:
         """Copy a SQLite file of the disk to a place elsewhere, and return its path."""
         words = [*self.before, sys.executable, "-I", "-c", _COPY, str(self.folder / name), str(copy)]

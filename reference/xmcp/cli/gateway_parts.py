@@ -140,8 +140,9 @@ def _shared(url: str, memory: MemoryCache, environment: Mapping[str, str]) -> Sh
     Raises:
         CannotServe: the URL, or a variable that it names, is wrong, or a package is missing.
     """
+    address = _redis_url(url, environment)
     try:
-        return SharedCache(_redis_url(url, environment), memory)
+        return SharedCache(address, memory)
     except (ValueError, ModuleNotFoundError) as error:
         raise CannotServe(f"[cache] redis: {error}") from None
 

@@ -96,4 +96,3 @@ def start(tmp_path: Path, model: ToldModel, tools: Program) -> Start:
         return gateway_process(folder, config, environment=environment, before=before)
 
     return gateway
-

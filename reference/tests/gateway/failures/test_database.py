@@ -1,4 +1,4 @@
-"""The database is down: it is locked, stopped, cut off, or does not answer. Chats go on, and nothing of them is lost."""
+"""The database is down: locked, stopped, cut off, or it does not answer. Chats go on, and nothing of them is lost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from support.audited_runs import rows
 from support.chat_script import ToldModel, call
+from support.gateways import eventually
 from support.issued_keys import add_key, add_tenant, bearer, key_database
-from support.lost_records import Recorded, Seen, lost
+from support.lost_records import Recorded, Seen, lost, until_recorded
 from support.outages import Outage
 
 pytestmark = pytest.mark.slow
@@ -42,6 +43,9 @@ async def test_chats_go_on_for_known_keys_while_the_database_is_down_and_none_of
                 assert await chat(f"{when} {number}") == f"you said: {when} {number}"
             assert ">seen<" in await chat(call("look"))
 
+        async def let_in() -> bool:
+            return (await stranger.get("/tools")).status_code == 200
+
         await chats("before")
         begun = asyncio.create_task(chat("wait for the outage"))
         await gateway.until(1, "xmcp_runs_in_flight", "running")
@@ -66,7 +70,7 @@ async def test_chats_go_on_for_known_keys_while_the_database_is_down_and_none_of
         await asyncio.to_thread(outage.end)
         await gateway.until(1, "xmcp_backend_up", "audit")
         await gateway.until(0, "xmcp_audit_spilled_bytes")
-        await until_let_in(stranger)
+        await eventually(let_in)
         await chats("after")
         assert ">3<" in await chat(call("add", a=1, b=2))
         health = (await http.get("/health")).json()
@@ -82,30 +86,22 @@ async def test_chats_go_on_for_known_keys_while_the_database_is_down_and_none_of
     assert len(model.server.requests) == sum(chat.requests for chat in seen), "nothing ran twice"
 
 
-async def until_let_in(stranger: Any) -> None:
-    """Wait until a key can be looked up."""
-    async with asyncio.timeout(60):
-        while (await stranger.get("/tools")).status_code != 200:  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-
-
 async def test_a_process_that_is_killed_while_the_database_is_down_leaves_its_records_to_the_next(
     outage: Outage, start: Any, record_property: Any
 ) -> None:
     seen: list[Seen] = []
     async with start(outage.url) as gateway, gateway.http() as http:
         await asyncio.to_thread(outage.begin)
-        for number in range(CHATS):
-            seen.append(Seen.of((await http.post("/chat", json={"input": f"{number}"})).json()))
+        answers = [await http.post("/chat", json={"input": f"{number}"}) for number in range(CHATS)]
+        seen += [Seen.of(answer.json()) for answer in answers]
         await gateway.until(0, "xmcp_backend_up", "audit")
         await gateway.until(0, "xmcp_audit_queue_records")
         seen.append(Seen.of((await http.post("/chat", json={"input": "last"})).json()))
         await gateway.kill()
     await asyncio.to_thread(outage.end)
     async with start(outage.url) as gateway:
-        async with asyncio.timeout(60):
-            while len(missing := await asyncio.to_thread(lost, outage.direct, seen)) > 1:
-                await asyncio.sleep(0.1)
+        await until_recorded(outage.direct, seen[:-1])
         assert await gateway.terminate() == 0
+    missing = lost(outage.direct, seen)
     record_property("chats whose record lacks something", len(missing))
     assert missing.keys() <= {seen[-1].run_id}, "only what was written last can be lost"

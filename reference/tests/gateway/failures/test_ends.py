@@ -11,7 +11,7 @@ import pytest
 from support.audited_runs import one
 from support.chat_script import ToldModel
 from support.gateway_process import GatewayProcess
-from support.gateways import chunks_in, events_in
+from support.gateways import chunks_in, events_in, eventually
 from support.lost_records import Recorded, Seen, lost, until_recorded
 
 from xmcp.gateway.audit.database import address_of
@@ -62,10 +62,9 @@ async def test_sigterm_lets_chats_finish_and_tells_the_rest_that_they_were_inter
         whole = asyncio.create_task(http.post("/chat", json={"input": "wait a moment"}))
         await have_begun(gateway, CHATS + 3)
         ending = asyncio.create_task(gateway.terminate())
-        async with gateway.http() as balancer, asyncio.timeout(60):
-            while (await balancer.get("/readyz")).status_code != 503:
-                await asyncio.sleep(0.02)
-            assert await gateway.metric("xmcp_draining") == 1
+        async with gateway.http() as balancer:
+            await gateway.until(1, "xmcp_draining")
+            assert (await balancer.get("/readyz")).status_code == 503
             assert (await balancer.get("/livez")).status_code == 200
         model.go_on.set()
         seen.append(Seen.of((await whole).json()))
@@ -112,9 +111,7 @@ async def test_sigkill_costs_what_had_not_been_written_yet_and_the_next_process_
     await asyncio.to_thread(end_leases, store)
     running = {run for run, _ in cut} | {openai_run}
     async with start(store) as gateway, gateway.http() as http:
-        async with asyncio.timeout(60):
-            while any(status == "running" for status in (await asyncio.to_thread(Recorded, store)).runs.values()):
-                await asyncio.sleep(0.1)
+        await eventually(lambda: asyncio.to_thread(none_runs, store))
         after = await finished(http)
         assert await gateway.terminate() == 0
 
@@ -137,6 +134,11 @@ def text_of(events: str) -> str:
     """Return the text in a native stream, which may be cut anywhere."""
     whole = events.rpartition("\n\n")[0]
     return "".join(data["text"] for kind, _, data in events_in(whole) if kind == "text.delta")
+
+
+def none_runs(database: str) -> bool:
+    """Return whether no run is said to be running."""
+    return "running" not in Recorded(database).runs.values()
 
 
 def end_leases(database: str) -> None:

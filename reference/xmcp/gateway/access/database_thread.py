@@ -141,7 +141,7 @@ class DatabaseThread:
         except Exception as error:
             if not self._is_failure(error):
                 raise
-            if self.up:
+            if self._down_until == 0.0:
                 _log.warning("the database of keys and quotas does not answer: %s", reason_of(error))
             self._connected = False
             self._driver.close()
