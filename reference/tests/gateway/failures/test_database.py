@@ -86,6 +86,7 @@ async def test_chats_go_on_for_known_keys_while_the_database_is_down_and_none_of
     assert len(model.server.requests) == sum(chat.requests for chat in seen), "nothing ran twice"
 
 
+@pytest.mark.parametrize("outage", ["sqlite locked", "postgresql cut"], indirect=True)
 async def test_a_process_that_is_killed_while_the_database_is_down_leaves_its_records_to_the_next(
     outage: Outage, start: Any, record_property: Any
 ) -> None:
