@@ -103,7 +103,7 @@ async def test_a_redis_that_hangs_holds_up_a_chat_once(
     monkeypatch.setattr(shared_cache, "REST_SECONDS", 0.1)
     monkeypatch.setattr(shared_cache, "PATIENT_SECONDS", 0.3)
     async with shared(redis_server.url) as cache:
-        await cache.set("k", "v", 60)
+        await cache.get("k")  # it is connected
         redis_server.freeze()
         assert await asyncio.gather(*(cache.get("k") for _ in range(20))) == [None] * 20
         assert not cache.up
