@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from support.postgres_server import PostgresServer, programs
+from support.redis_server import RedisServer
+from support.redis_server import program as redis_program
 
 
 def _missing(reason: str) -> None:
@@ -41,6 +43,17 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "audit.db")
     url: str = request.getfixturevalue("postgres_url")
     return url
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis that belongs to the test."""
+    found = redis_program()
+    if found is None:
+        _missing("no redis-server: install it")
+    assert found is not None
+    with RedisServer(found) as server:
+        yield server
 
 
 @pytest.fixture

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import openai
@@ -13,6 +10,7 @@ import pytest
 from support.clock import never
 from support.gateways import Served, chunks_in, events_in, served, types_in, until
 from support.scripted_model import ScriptedModel, asks
+from support.stuck_reader import stuck_reader
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.gateway.http.chats import MAX_READERS
@@ -214,26 +212,6 @@ async def test_a_failure_before_any_tool_is_tried_again_and_one_after_a_tool_is_
     assert again.headers["x-should-retry"] == "false"
 
 
-@asynccontextmanager
-async def stuck_reader(gateway: Served) -> AsyncIterator[socket.socket]:
-    """A client with small buffers that asks for a stream and reads nothing of it."""
-    loop = asyncio.get_running_loop()
-    body = b'{"input": "much"}'
-    lines = [
-        "POST /chat HTTP/1.1",
-        "host: 127.0.0.1",
-        "accept: text/event-stream",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-    ]
-    with socket.socket() as stuck:
-        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        stuck.setblocking(False)
-        await loop.sock_connect(stuck, ("127.0.0.1", int(gateway.url.rpartition(":")[2])))
-        await loop.sock_sendall(stuck, "\r\n".join([*lines, "", ""]).encode() + body)
-        yield stuck
-
-
 async def test_a_reader_that_takes_nothing_is_dropped_and_the_run_goes_on() -> None:
     piece = "x" * 65_536
 
@@ -242,7 +220,7 @@ async def test_a_reader_that_takes_nothing_is_dropped_and_the_run_goes_on() -> N
 
     pieces = [one for _ in range(100) for one in (piece, pause)]
     model = ScriptedModel([*pieces, Completion(piece * 100)])
-    async with served(model) as gateway, stuck_reader(gateway) as stuck:
+    async with served(model) as gateway, stuck_reader(gateway.url) as stuck:
         await model.asked.wait()
         (run,) = gateway.gateway.runs.running
         await until(lambda: not gateway.server.server_state.connections)
@@ -264,7 +242,10 @@ async def test_a_reader_that_takes_nothing_is_dropped_after_a_time_also_if_littl
 
     large = "x" * 8_000_000
     model = ScriptedModel([large, pause, "end", Completion(large + "end")])
-    async with served(model, {"listen": {"send_seconds": 0.2, "ping_seconds": 0.1}}) as gateway, stuck_reader(gateway):
+    async with (
+        served(model, {"listen": {"send_seconds": 0.2, "ping_seconds": 0.1}}) as gateway,
+        stuck_reader(gateway.url),
+    ):
         await model.asked.wait()
         (run,) = gateway.gateway.runs.running
         await until(lambda: not gateway.server.server_state.connections)

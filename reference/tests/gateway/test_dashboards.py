@@ -140,6 +140,7 @@ async def test_a_prometheus_has_data_for_every_query_of_the_dashboard_and_of_the
         for log, at in zip(logs, sockets or [True], strict=True):
             exits.push_async_callback(log.aclose)
             options: dict[str, Any] = {"price": lambda *_: 0.5, "cache_read_only": True, "metrics": at}
+            options["breaker_threshold"] = 100
             stores: dict[str, Any] = {"audit": log, "middleware": [AuditMiddleware(log)]}
             cache = TenantCache(MemoryCache())
             made = served(ScriptedModel(then=script), config, cache=cache, **options, **stores)
@@ -213,6 +214,7 @@ def test_each_alert_fires_when_it_should_and_not_before(tmp_path: Path) -> None:
             f'{bucket}{{model="m", le="+Inf"}}': "0+100x30",
         },
         "XmcpToolServerDown": {'xmcp_server_up{server="shop"}': "0x30"},
+        "XmcpStoreDown": {'xmcp_backend_up{backend="redis"}': "0x30"},
         "XmcpRecordsLost": {'xmcp_audit_dropped_total{reason="disk"}': "0x20 5x10"},
         "XmcpWorkerDown": {'xmcp_worker_up{worker="0"}': "1x30", 'xmcp_worker_up{worker="1"}': "0x30"},
         "XmcpWorkerRestarts": {'xmcp_worker_restarts_total{worker="1"}': "0+1x30"},
@@ -226,6 +228,7 @@ def test_each_alert_fires_when_it_should_and_not_before(tmp_path: Path) -> None:
             f'{bucket}{{model="m", le="+Inf"}}': "0+100x30",
         },
         "XmcpToolServerDown": {'xmcp_server_up{server="shop"}': "1x30"},
+        "XmcpStoreDown": {'xmcp_backend_up{backend="redis"}': "1x30"},
         "XmcpRecordsLost": {'xmcp_audit_dropped_total{reason="disk"}': "5x30"},
         "XmcpWorkerDown": {'xmcp_worker_up{worker="0"}': "1x30", 'xmcp_worker_up{worker="1"}': "1x26 0x1 1x3"},
         "XmcpWorkerRestarts": {'xmcp_worker_restarts_total{worker="1"}': "0x20 1x10"},

@@ -26,6 +26,7 @@ from xmcp.gateway.config_rules import UnsafeListening, refuse_unsafe
 from xmcp.gateway.metrics import counts, state
 from xmcp.gateway.metrics.label_values import LabelValues
 from xmcp.providers import Completion, Usage
+from xmcp.storage import MemoryBreakers
 
 SSE = {"accept": "text/event-stream"}
 KEYS: dict[str, Any] = {
@@ -142,6 +143,30 @@ async def test_the_audit_store_is_seen(tmp_path: Any) -> None:
     assert found["xmcp_backend_up", "audit"] == 1
     assert found["xmcp_audit_rows_total",] > 0
     assert found["xmcp_audit_dropped_total", "queue_full"] == 0
+
+
+async def test_the_breaker_of_a_tool_server_is_seen_in_each_of_its_states() -> None:
+    now = 0.0
+    breakers = MemoryBreakers(2, 30, clock=lambda: now)
+    async with served(ScriptedModel("hi"), metrics=True, breakers=breakers) as gateway:
+
+        async def state() -> float:
+            return (await samples(gateway))["xmcp_breaker_state", "shop"]
+
+        async def admitted() -> Any:
+            return await breakers.admit(identity)
+
+        ((name, (identity,)),) = gateway.gateway.ai._servers.identities()
+        assert (name, await state()) == ("shop", 0)
+        for _ in range(2):
+            await breakers.record(identity, await admitted(), "failed")
+        assert await state() == 2
+        now = 31.0
+        assert await state() == 2, "nobody has tried it yet"
+        probe = await admitted()
+        assert await state() == 1
+        await breakers.record(identity, probe, "ok")
+        assert await state() == 0
 
 
 async def test_an_event_loop_that_is_stuck_is_seen_and_does_not_keep_the_metrics_from_their_reader(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
 import redis
 from support.http_host import listening
+from support.road import Road
 
 
 @pytest.fixture
@@ -38,54 +37,6 @@ def prefix(redis_url: str) -> Iterator[str]:
         keys = [*client.scan_iter(match=mine + "*", count=1000)]
         if keys:
             client.unlink(*keys)
-
-
-class Road:
-    """A TCP relay to Redis. While `open` is not set nothing passes; `cut` breaks every connection.
-
-    With `lose_answer` it breaks the connection in the place of the next answer.
-    """
-
-    def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
-        self.open = asyncio.Event()
-        self.open.set()
-        self.lose_answer = False
-        self.url = ""
-        self.connections = 0
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._writers: set[asyncio.StreamWriter] = set()
-
-    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        far_reader, far_writer = await asyncio.open_connection(*self._target)
-        self._writers |= {writer, far_writer}
-        both_ways = ((reader, far_writer, False), (far_reader, writer, True))
-        tasks = {asyncio.create_task(self._relay(source, sink, answers)) for source, sink, answers in both_ways}
-        self._tasks |= tasks
-        await asyncio.wait(tasks)
-
-    async def _relay(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, answers: bool) -> None:
-        with suppress(ConnectionError):
-            while data := await source.read(65536):
-                await self.open.wait()
-                if answers and self.lose_answer:
-                    self.lose_answer = False
-                    break
-                sink.write(data)
-                await sink.drain()
-        sink.close()
-
-    def cut(self) -> None:
-        for writer in self._writers:
-            writer.transport.abort()
-        self._writers.clear()
-
-    async def close(self) -> None:
-        self.cut()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,6 +165,13 @@ async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def eventually(condition: Callable[[], Awaitable[object]], seconds: float = 60.0) -> None:
+    """Wait until a condition holds that takes a question to find out."""
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 def events_in(text: str) -> list[tuple[str, str, Any]]:

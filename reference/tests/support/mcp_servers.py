@@ -230,6 +230,20 @@ def fragile() -> Any:
     return mcp
 
 
+def keepable() -> Any:
+    """An XMCP server with a tool whose answers can be kept."""
+    from xmcp import XMCP
+
+    mcp: Any = XMCP("keepable")
+
+    @mcp.tool(cacheable=True)
+    def square(of: str) -> str:
+        """The square of something."""
+        return f"square of {of}"
+
+    return mcp
+
+
 def crashing() -> Any:
     """An XMCP server with a tool that fails as its author did not foresee, and one that does not."""
     from xmcp import XMCP
@@ -318,6 +332,7 @@ SERVERS: dict[str, Callable[[], Any]] = {
     "xmcp": xmcp_style,
     "fragile": fragile,
     "crashing": crashing,
+    "keepable": keepable,
     "garbling": garbling,
     "loud": loud,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -12,6 +13,8 @@ import tempfile
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
+
+import psycopg
 
 PATIENCE = 60
 """Maximum seconds for the server to start or to stop."""
@@ -56,6 +59,13 @@ class PostgresServer:
     def start(self) -> None:
         options = f"-p {self.port} -k {self._home} -c listen_addresses=127.0.0.1 -c fsync=off"
         self._run("pg_ctl", "-w", "-t", str(PATIENCE), "-o", options, "-l", str(self._home / "log"), "start")
+
+    def new_database(self) -> str:
+        """Make an empty database, and return its URL."""
+        name = f"test_{secrets.token_hex(8)}"
+        with psycopg.connect(self.url, autocommit=True) as server:
+            server.execute(f'CREATE DATABASE "{name}"')
+        return self.url.rpartition("/")[0] + f"/{name}"
 
     def stop(self) -> None:
         self._run("pg_ctl", "-w", "-t", str(PATIENCE), "-m", "immediate", "stop")

@@ -24,6 +24,7 @@ from xmcp.gateway.config import AuditSettings, CacheSettings, GatewayConfig, Off
 from xmcp.gateway.config_rules import CannotServe, refuse_unsafe, refuse_workers
 from xmcp.gateway.keys import Keys, MissingVariable
 from xmcp.gateway.service import Gateway, Offered
+from xmcp.gateway.shared_cache import SharedCache
 from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.storage import MemoryCache
 
@@ -71,7 +72,7 @@ def gateway_of(
     lifetime = config.runs.deadline_seconds + 60
     access = Access(keys, config.openai.events, database, reservation=lifetime)
     audit = _audit_log(config.audit, _secrets(config, environment, targets))
-    cache = _cache(config.cache)
+    cache = _cache(config.cache, environment)
     client = AIClient(
         targets,
         llm_provider=providers[0],
@@ -79,6 +80,8 @@ def gateway_of(
         max_turns=config.chat.max_turns,
         tool_timeout=config.chat.tool_seconds,
         connect_timeout=config.chat.connect_seconds,
+        breaker_threshold=config.chat.breaker_failures,
+        breaker_reset_after=config.chat.breaker_seconds,
         approve=approver(config.chat),
         approval_timeout=config.chat.approval_seconds,
         middleware=[
@@ -87,14 +90,42 @@ def gateway_of(
         ],
         cache=cache,
     )
-    owned, archive = [audit, *providers], _archive_of(audit)
+    owned, archive = [audit, cache, *providers], _archive_of(audit)
     return Gateway(client, offered_models, config, access, audit, owned=owned, cache=cache, archive=archive)
 
 
-def _cache(settings: CacheSettings) -> TenantCache | None:
+def _cache(settings: CacheSettings, environment: Mapping[str, str]) -> TenantCache | None:
     if not settings.max_bytes:
         return None
-    return TenantCache(MemoryCache(max_entries=100_000, max_bytes=settings.max_bytes, ttl=settings.seconds))
+    memory = MemoryCache(max_entries=100_000, max_bytes=settings.max_bytes, ttl=settings.seconds)
+    return TenantCache(memory if settings.redis is None else _shared(settings.redis, memory, environment))
+
+
+def _shared(url: str, memory: MemoryCache, environment: Mapping[str, str]) -> SharedCache:
+    """Return the cache in Redis; it connects at the first use.
+
+    Raises:
+        CannotServe: the URL, or a variable that it names, is wrong, or a package is missing.
+    """
+    address = _redis_url(url, environment)
+    try:
+        return SharedCache(address, memory)
+    except (ValueError, ModuleNotFoundError) as error:
+        raise CannotServe(f"[cache] redis: {error}") from None
+
+
+def _redis_url(url: str, environment: Mapping[str, str]) -> str:
+    """Return the URL with the variables that it names.
+
+    Raises:
+        CannotServe: one is not set.
+    """
+    from xmcp.cli.chat.server_files import BadServerFile, with_variables
+
+    try:
+        return with_variables(url, "[cache] redis", environment)
+    except BadServerFile as error:
+        raise CannotServe(str(error).removeprefix(": ")) from None
 
 
 def _audit_log(settings: AuditSettings, secrets: Sequence[str]) -> AuditLog | None:
@@ -132,6 +163,7 @@ def _secrets(
     variables = {*chain.from_iterable(vendor.keys for vendor in VENDORS.values()), PEPPER_VARIABLE}
     variables |= {key.env for key in config.keys if key.env is not None}
     found = [environment.get(name, "") for name in variables]
+    found += _secrets_of_url(_redis_url(config.cache.redis, environment)) if config.cache.redis is not None else []
     for target in targets.values() if isinstance(targets, Mapping) else targets:
         server = target.target if isinstance(target, ServerTarget) else target
         found += _secrets_of_url(server) if isinstance(server, str) and "://" in server else []
@@ -180,6 +212,7 @@ def _problems(config: GatewayConfig, environment: Mapping[str, str]) -> Iterator
     for check in (
         lambda: _configured(config, environment),
         lambda: Keys(config.keys, config.openai.events, environment),
+        lambda: _cache(config.cache, environment),
         lambda: None if config.access.database is None else check_pepper(config.access.database, environment),
         lambda: refuse_unsafe(config),
         lambda: refuse_workers(config),

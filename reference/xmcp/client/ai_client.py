@@ -61,7 +61,7 @@ from xmcp.option_names import checking_options
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.providers.chat_complete import ChatComplete
 from xmcp.providers.sdk_provider import MissingKey
-from xmcp.storage import BreakerStore, Cache, MemoryBreakers
+from xmcp.storage import BreakerState, BreakerStore, Cache, MemoryBreakers
 from xmcp.wire import ToolResponse
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
     "Keep result['history'] and pass it with the next query."
 )
+
+_FROM_GOOD_TO_BAD: Final[tuple[BreakerState, ...]] = ("closed", "half_open", "open")
 
 
 class AIClient:
@@ -270,6 +272,7 @@ class AIClient:
             price=LibraryPrices(self._log) if options.price == "library" else options.price,
         )
         self._cache = options.cache
+        self._breakers = _breakers(options)
         self._params = dict(options.params or {})
         self._max_concurrency = options.max_concurrency
         self._responses = None if options.cache is None else ResponseCache(options.cache, options.cache_ttl, self._log)
@@ -277,7 +280,7 @@ class AIClient:
             slots=Slots(options.max_concurrency),
             timeouts=options.time_limits,
             retry=RetryPolicy.of(options.retry_policy),
-            breakers=_breakers(options),
+            breakers=self._breakers,
             cache=self._responses,
             cache_read_only=options.cache_read_only,
             middleware=Stack(options.middleware),
@@ -361,6 +364,18 @@ class AIClient:
     def servers(self) -> list[ServerStatus]:
         """The status of each server, in the order given."""
         return self._servers.status()
+
+    @property
+    def breaker_states(self) -> Mapping[str, BreakerState]:
+        """The state of each server's circuit breaker, by the name of the server; where it has several connections with
+        credentials of chats, the worst of them. Empty without breakers, and where their store does not tell."""
+        if not isinstance(self._breakers, MemoryBreakers):
+            return {}
+        worst: dict[str, BreakerState] = {}
+        for name, identities in self._servers.identities():
+            states = [worst.get(name, "closed"), *map(self._breakers.state_of, identities)]
+            worst[name] = max(states, key=_FROM_GOOD_TO_BAD.index)
+        return worst
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of every server again, and return what was added, removed and changed.

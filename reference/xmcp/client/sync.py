@@ -31,6 +31,7 @@ from xmcp.client.server_sent_events import KEEP_ALIVE_SECONDS
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.option_names import checking_options, refuse_unknown
+from xmcp.storage import BreakerState
 from xmcp.wire import ToolResponse
 
 LEAVE_SECONDS: Final = 15.0
@@ -137,6 +138,11 @@ class SyncAIClient:
     def servers(self) -> list[ServerStatus]:
         """The status of each server, in the order given."""
         return self._call(lambda ai: ai.servers)
+
+    @property
+    def breaker_states(self) -> Mapping[str, BreakerState]:
+        """The state of each server's circuit breaker; see `AIClient.breaker_states`."""
+        return self._call(lambda ai: ai.breaker_states)
 
     def estimate_tokens(
         self, user_query: UserInput | None, history: Sequence[Message] = (), **options: Unpack[ChatOptions]

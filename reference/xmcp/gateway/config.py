@@ -107,6 +107,10 @@ class ChatSettings(Table):
     max_turns: int = Field(10, ge=1, le=1_000, description="Answers of the model in one chat.")
     tool_seconds: Seconds = Field(30.0, description="Seconds of one attempt at a tool call.")
     connect_seconds: Seconds = Field(30.0, description="Seconds for connecting to a tool server.")
+    breaker_failures: Number = Field(
+        5, description="Calls in a row that a tool server fails to answer before it gets no more."
+    )
+    breaker_seconds: Seconds = Field(30.0, description="Seconds after which one call tries it again.")
     approve: Sequence[str] = Field(
         (), description='Tools that run only when a person says yes, by their names for the model: ["delete_*"].'
     )
@@ -144,6 +148,11 @@ class CacheSettings(Table):
 
     max_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of memory for them; 0: none are kept.")
     seconds: Seconds = Field(300.0, description="Seconds for which an answer is kept.")
+    redis: str | None = Field(
+        None,
+        min_length=1,
+        description="Has them for several processes: redis://:${REDIS_PASSWORD}@host:6379/0; memory while it is down.",
+    )
 
 
 class AuditSettings(Table):

@@ -130,6 +130,12 @@ class Gateway:
         self._refreshed_at = 0.0
 
     @property
+    def backends(self) -> dict[str, bool]:
+        """Whether each store outside of this process can be used; chats go on without it."""
+        audit = {} if self.audit is None else {"audit": self.audit.statistics.database_up}
+        return {**audit, **self.access.backends, **({} if self.cache is None else self.cache.backends)}
+
+    @property
     def model_ids(self) -> list[str]:
         """The names of all models, each with tools and without."""
         return [name for offered in self.models for name in (offered, offered + PLAIN)]

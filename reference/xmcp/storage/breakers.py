@@ -192,6 +192,10 @@ class MemoryBreakers:
         self._keep(server, circuit)
         return circuit.state
 
+    def state_of(self, server: str) -> BreakerState:
+        """Return the state of a breaker, without a change: an open one admits a probe only when a call asks for it."""
+        return self._circuits.get(server, Circuit()).state
+
     def _keep(self, server: str, circuit: Circuit) -> None:
         """Keep nothing of a server without failures, and no more than `MAX_CIRCUITS` of the others.
 

@@ -95,10 +95,11 @@ class RedisCache:
             raise
         self._counts["writes"] += 1
 
-    async def clear(self, prefix: str = "") -> int:
+    async def clear(self, prefix: str = "", *, timeout: float | None = None) -> int:
         """Drop every value whose key begins with `prefix` (after the cache's own prefix), and return their number.
 
         Only keys under the cache's own prefix are dropped, in batches, so that Redis serves others in between.
+        `timeout`: maximum seconds of a batch, in place of the cache's.
 
         Raises:
             CacheError: Redis failed or took too long; some values may have been dropped.
@@ -107,7 +108,7 @@ class RedisCache:
         cursor, dropped = 0, 0
         try:
             while True:
-                async with self._redis.bounded() as redis:
+                async with self._redis.bounded(timeout) as redis:
                     cursor, keys = await redis.scan(cursor, match=pattern, count=_BATCH)
                     dropped += await redis.unlink(*keys) if keys else 0
                 if not cursor:
@@ -115,6 +116,15 @@ class RedisCache:
         except CacheError:
             self._counts["errors"] += 1
             raise
+
+    async def ping(self, timeout: float | None = None) -> None:
+        """Ask Redis whether it answers; `timeout`: maximum seconds, in place of the cache's. It counts nowhere.
+
+        Raises:
+            CacheError: it failed or took too long.
+        """
+        async with self._redis.bounded(timeout) as redis:
+            await redis.ping()
 
     async def aclose(self) -> None:
         """Close the connections. Never raises."""

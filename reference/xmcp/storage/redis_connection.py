@@ -49,22 +49,23 @@ class RedisConnection:
         self._name = _name(self.client.connection_pool.connection_kwargs, self._own)
 
     @asynccontextmanager
-    async def bounded(self) -> AsyncIterator[Redis]:
-        """Provide the client for one operation.
+    async def bounded(self, timeout: float | None = None) -> AsyncIterator[Redis]:
+        """Provide the client for one operation; `timeout`: its maximum seconds, in place of those of the connection.
 
         Raises:
             StoreError: The operation failed or took too long; the class is `error` of the constructor.
         """
         task = asyncio.current_task()
         assert task is not None  # noqa: S101
-        limit, cancelling = asyncio.timeout(self._timeout), task.cancelling()
+        seconds = self._timeout if timeout is None else timeout
+        limit, cancelling = asyncio.timeout(seconds), task.cancelling()
         try:
             async with limit:
                 yield self.client
         except Exception as exc:
             # redis-py raises its own errors, OSError, UnicodeError, and RuntimeError of a closed loop.
             if task.cancelling() == cancelling:
-                problem = f"did not answer within {self._timeout:g} s" if limit.expired() else f"failed: {_detail(exc)}"
+                problem = f"did not answer within {seconds:g} s" if limit.expired() else f"failed: {_detail(exc)}"
                 advice = "Check that it runs, and its URL, user and password."
                 raise self._error(f"{self._name} {problem}. {advice}") from exc
         # With a `socket_timeout` redis-py sends through `asyncio.wait_for`, which below Python 3.12 can swallow a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from typing import Any
 
 import pytest
@@ -456,4 +457,32 @@ async def test_lookups_that_wait_have_an_end(tmp_path) -> None:
         await thread.run(holds)
     release.set()
     await asyncio.gather(*waiting, return_exceptions=True)
+    await thread.aclose()
+
+
+async def test_a_database_that_hangs_is_down_while_it_does_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    goes_on = threading.Event()
+
+    class Hangs:
+        def connect(self) -> None:
+            goes_on.wait(60)
+            raise OSError("it did not answer")
+
+        def refuses(self, _: Exception) -> bool:
+            return False
+
+        def close(self) -> None:
+            pass
+
+    thread = DatabaseThread(Hangs, "test hangs", seconds=0.1)  # type: ignore[arg-type]
+    assert thread.up
+    with pytest.raises(DatabaseDown):
+        await thread.run(lambda _: None)
+    await until(lambda: not thread.up)
+    goes_on.set()
+    await until(lambda: caplog.records)
+    assert not thread.up
+    assert "the database of keys and quotas does not answer: it did not answer" in caplog.text
     await thread.aclose()

@@ -86,6 +86,15 @@ def servers_in(text: str, environment: Mapping[str, str]) -> ServerFile:
     return ServerFile(targets, tuple(name for name in entries if name not in on))
 
 
+def with_variables(text: str, place: str, environment: Mapping[str, str]) -> str:
+    """Return a text with the values of the variables that it names, as a server's `url` can have them.
+
+    Raises:
+        BadServerFile: one is not set; the message has `place`, and no value.
+    """
+    return _Reader(place, environment).expanded(text)
+
+
 def _is_off(entry: Mapping[str, Any]) -> bool:
     return entry.get("disabled") is True or entry.get("enabled") is False
 
@@ -132,6 +141,10 @@ class _Reader:
             if isinstance(error, BadServerFile):
                 raise
             raise self._wrong("", f"is no server: {error}") from error
+
+    def expanded(self, text: str) -> str:
+        """Return a text with the variables that it names."""
+        return self._text(text, "")
 
     def _by_command(self, entry: Mapping[str, Any]) -> ServerTarget:
         command = entry["command"]

@@ -118,9 +118,14 @@ class CredentialPool:
         """True if the application named the server."""
         return self._own_name is not None
 
+    @property
+    def members(self) -> list[PoolMember]:
+        """The server with each of the credentials whose connection is kept."""
+        return [kept.member for kept in self._kept.values()]
+
     def status(self) -> ServerStatus:
         """Return the state of all connections together; the tools are the most that one of them has."""
-        members = [kept.member for kept in self._kept.values()]
+        members = self.members
         servers = [member.server for member in members]
         return ServerStatus(
             self.label,

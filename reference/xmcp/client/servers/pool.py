@@ -235,6 +235,15 @@ class Servers:
         """Return the state of each server, in the order given."""
         return [member.status() for member in self._members]
 
+    def identities(self) -> list[tuple[str, list[str]]]:
+        """Return the name of each server and its identity; of one with several credentials, one for each connection."""
+        return [
+            (member.name, [kept.server.identity for kept in member.members])
+            if isinstance(member, CredentialPool)
+            else (member.server.name, [member.server.identity])
+            for member in self._members
+        ]
+
     async def close(self) -> None:
         """End the supervisors and close every server. Never raises; takes as long as `Server.close` at most."""
         tasks, self._tasks, self._open = self._tasks, [], False

@@ -67,6 +67,11 @@ class Access:
         self.ledger = Ledger(self._thread(address, "xmcp quotas"), locks=locks, ttl=reservation)
 
     @property
+    def backends(self) -> dict[str, bool]:
+        """Whether the database of keys and quotas answered when it was asked last, if there is one."""
+        return {} if self._stored is None else {"access": all(thread.up for thread in self._threads)}
+
+    @property
     def key_needed(self) -> bool:
         """Whether a caller needs a key."""
         return self._keys.needed or self._stored is not None

@@ -76,8 +76,8 @@ class DatabaseThread:
 
     @property
     def up(self) -> bool:
-        """Whether the database answered when it was asked last."""
-        return self._down_until == 0.0
+        """Whether the database answered when it was asked last, and is not taking too long now."""
+        return self._down_until == 0.0 and not self._is_stuck(time.monotonic())
 
     async def run(self, work: Callable[[Execute], T]) -> T:
         """Return what `work` returns, which runs in a transaction in the thread. It may run twice.
@@ -90,8 +90,7 @@ class DatabaseThread:
             self._started = True
             self._thread.start()
         now = time.monotonic()
-        stuck = self._stuck_since
-        if now < self._down_until or (stuck is not None and now - stuck > self._seconds):
+        if now < self._down_until or self._is_stuck(now):
             raise DatabaseDown
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future(), now)
@@ -104,6 +103,10 @@ class DatabaseThread:
                 return await job.answer  # type: ignore[no-any-return]
         except TimeoutError:
             raise DatabaseDown(may_be_done=True) from None
+
+    def _is_stuck(self, now: float) -> bool:
+        since = self._stuck_since  # the thread writes it
+        return since is not None and now - since > self._seconds
 
     async def aclose(self) -> None:
         """End the thread and close the connection; what still waits is not run."""
@@ -147,7 +150,7 @@ class DatabaseThread:
         except Exception as error:
             if not self._is_failure(error):
                 raise
-            if self.up:
+            if self._down_until == 0.0:
                 _log.warning("the database of keys and quotas does not answer: %s", reason_of(error))
             self._connected = False
             self._driver.close()

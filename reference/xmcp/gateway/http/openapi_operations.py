@@ -223,7 +223,13 @@ OPERATIONS: Final = (
         )
     ),
     Operation("get", "/cache/stats", "How often the cache had an answer.", _json(schemas.CACHE), refusals=_NO_CACHE),
-    Operation("delete", "/cache", "Forget your tenant's answers of tools.", _json(schemas.STATUS), refusals=_NO_CACHE),
+    Operation(
+        "delete",
+        "/cache",
+        "Forget your tenant's answers of tools.",
+        _json(schemas.STATUS),
+        refusals={**_NO_CACHE, 503: "Redis, which has them, does not answer."},
+    ),
     Operation("get", "/openapi.json", "This document.", _json(schemas.OBJECT)),
     Operation(
         "post",

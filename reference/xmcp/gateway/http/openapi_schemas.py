@@ -259,6 +259,7 @@ HEALTH: Final = open_(
         "runs": closed({"running": INTEGER, "waiting": INTEGER}),
         "servers": _SERVERS,
         "models": list_of(STRING),
+        "backends": OBJECT,
     },
     audit=OBJECT,
     workers=closed({"count": INTEGER, "answering": INTEGER}),

@@ -21,6 +21,7 @@ from xmcp.gateway.http.gathering import ASKING, TELLING, others, summed_cache_st
 from xmcp.gateway.http.refusals import Refused, json_response
 from xmcp.gateway.runs.request import Caller
 from xmcp.gateway.tenant_cache import TenantCache
+from xmcp.storage import CacheError
 
 _log: Final = logging.getLogger("xmcp.gateway")
 
@@ -67,7 +68,12 @@ async def clear_cache(request: Request) -> Response:
     caller = caller_of(request)
     _cache(request)
     clearing = gateway_of(request).ai.clear_cache(caller.tenant, every_tenant=sees_all_tenants(caller))
-    await asyncio.gather(clearing, others(request, TELLING))
+    try:
+        await asyncio.gather(clearing, others(request, TELLING))
+    except CacheError as error:
+        _log.warning("answers of tools were not forgotten: %s", error)
+        told = "The answers cannot be forgotten at the moment: where they are kept does not answer. Try again."
+        raise Refused(503, told, "cache_unavailable", headers={"retry-after": "1"}) from None
     return json_response({"status": "cleared"})
 
 

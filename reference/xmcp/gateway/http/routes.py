@@ -106,7 +106,9 @@ async def health(request: Request) -> Response:
     """`GET /health`: how the gateway is, for people."""
     gateway = gateway_of(request)
     servers = _servers(request)
-    status = "ok" if all(server["connected"] for server in servers) else "degraded"
+    backends = gateway.backends
+    well = all(server["connected"] for server in servers) and all(backends.values())
+    status = "ok" if well else "degraded"
     runs = {"running": gateway.runs.places.running, "waiting": gateway.runs.places.waiting}
     value: dict[str, Any] = {
         "status": "draining" if gateway.stopping else status,
@@ -114,6 +116,7 @@ async def health(request: Request) -> Response:
         "runs": runs,
         "servers": servers,
         "models": gateway.models_for(caller_of(request)),
+        "backends": {name: "up" if up else "down" for name, up in backends.items()},
         **({} if gateway.audit is None else gateway.audit.health()),
     }
     if (peers := peers_of(request)) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +16,12 @@ import xmcp
 if TYPE_CHECKING:
     from xmcp.gateway.audit.writer import WriterStatistics
     from xmcp.gateway.service import Gateway
+    from xmcp.storage import BreakerState
 
 LOSSES: Final = ("text", "queue_full", "spill_full", "disk", "refused", "torn", "failed")
 """Why records are lost, as `WriterStatistics.dropped` has it."""
+
+BREAKER_NUMBERS: Final[Mapping[BreakerState, int]] = {"closed": 0, "half_open": 1, "open": 2}
 
 PATIENCE: Final = 1.0
 """Seconds in which the event loop must answer. After it, the reader gets this lag, and nothing else of the state."""
@@ -32,6 +35,8 @@ class State:
         runs: Number of chats, by `running` and `waiting`.
         draining: Whether it is about to stop.
         servers: Whether each tool server can be reached.
+        breakers: The state of the circuit breaker of each tool server.
+        backends: Whether each store outside of the process can be used.
         audit: What the writer of the audit store does; `None` if there is none.
         cache: Number of calls, by whether their answer was in the cache; empty without a cache.
     """
@@ -39,6 +44,8 @@ class State:
     runs: dict[str, int]
     draining: bool
     servers: dict[str, bool]
+    breakers: dict[str, BreakerState]
+    backends: dict[str, bool]
     audit: WriterStatistics | None
     cache: dict[str, int]
 
@@ -83,6 +90,8 @@ def state_of(gateway: Gateway) -> State:
         runs={"running": places.running, "waiting": places.waiting},
         draining=gateway.stopping,
         servers={server.name: server.connected for server in gateway.ai.servers},
+        breakers={**gateway.ai.breaker_states},
+        backends=gateway.backends,
         audit=None if gateway.audit is None else gateway.audit.statistics,
         cache={"hit": kept.statistics["hits"], "miss": kept.statistics["misses"]} if (kept := gateway.cache) else {},
     )
@@ -93,10 +102,14 @@ def metrics_of(state: State) -> Iterator[Metric]:
     yield _gauge("runs_in_flight", "Chats that run, or wait for a place.", state.runs, "state")
     yield _gauge("draining", "1 while the gateway is about to stop.", state.draining)
     yield _gauge("server_up", "Whether a tool server can be reached.", state.servers, "server")
+    breakers = {server: BREAKER_NUMBERS[state] for server, state in state.breakers.items()}
+    yield _gauge(
+        "breaker_state", "Of a tool server: 0 gets calls, 1 gets one to try it, 2 gets none.", breakers, "target"
+    )
+    yield _gauge("backend_up", "Whether a store can be reached.", state.backends, "backend")
     yield _counter("cache_requests", "Calls of tools whose answers can be kept.", state.cache, "result")
     if (audit := state.audit) is None:
         return
-    yield _gauge("backend_up", "Whether a store can be reached.", {"audit": audit.database_up}, "backend")
     yield _gauge("audit_queue_records", "Records that wait in memory for the database.", audit.queue_records)
     yield _gauge("audit_queue_bytes", "Bytes that they take.", audit.queue_bytes)
     yield _gauge("audit_spilled_bytes", "Bytes on the disk that the database has not taken.", audit.spilled_bytes)
