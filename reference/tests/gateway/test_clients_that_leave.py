@@ -180,6 +180,14 @@ async def test_an_equal_request_of_another_conversation_joins_no_run() -> None:
             run.cancel("caller")
 
 
+async def test_equal_requests_with_keys_of_their_own_are_meant_twice() -> None:
+    async with served(ScriptedModel("one", "two")) as gateway, gateway.http() as http:
+        asked = [{"idempotency-key": "order-1"}, {"idempotency-key": "order-2", "x-stainless-retry-count": "1"}]
+        first, second = [await http.post("/chat", json={"input": "a"}, headers=headers) for headers in asked]
+        again = await http.post("/chat", json={"input": "a"}, headers=asked[0])
+    assert (first.json()["answer"], second.json()["answer"], again.json()["answer"]) == ("one", "two", "one")
+
+
 async def test_an_idempotency_key_runs_once_and_refuses_another_body() -> None:
     key = {"idempotency-key": "order-7"}
     model = ScriptedModel("one", "two")

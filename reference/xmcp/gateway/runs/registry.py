@@ -153,12 +153,12 @@ class Runs:
             KeyReused: the `Idempotency-Key` came with another request before.
         """
         self._forget_old()
-        run = self._by_key.get(mark.key) if mark.key is not None else None
-        if run is not None and not same_digest(self._marks[run.id].digest, mark.digest):
-            raise KeyReused
-        run = run or self._by_digest.get(mark.digest)
+        # Whose key is another one means another chat, though it asks for the same.
+        run = self._by_digest.get(mark.digest) if mark.key is None else self._by_key.get(mark.key)
         if run is None:
             return None
+        if not same_digest(self._marks[run.id].digest, mark.digest):
+            raise KeyReused
         return run if joins(mark, run, self._kept.used_ago(run.id, time.monotonic())) else None
 
     def _ended_run(self, run: Run) -> None:
