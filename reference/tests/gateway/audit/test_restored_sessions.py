@@ -187,3 +187,14 @@ async def test_a_chat_goes_on_and_says_so_where_the_store_cannot_be_read_and_doe
     for refused in (shown, gone):
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "audit_unavailable")
         assert "10.0.0.7" not in refused.text
+
+
+async def test_a_session_that_waits_too_long_for_the_store_is_told_that_it_is_the_store(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "READERS_PER_TENANT", 0)
+    monkeypatch.setattr(archive, "WAITING", 0)
+    async with recorded(ScriptedModel(then="ok"), database) as up:
+        answer = await ask(up, "hi")
+    assert answer.status_code == 429
+    assert answer.json()["error"]["message"] == "Too many requests read the audit store."

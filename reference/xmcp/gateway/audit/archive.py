@@ -13,7 +13,7 @@ from xmcp.gateway.audit import conversations
 from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.audit.reading import reading
 from xmcp.gateway.ids import conversation_of
-from xmcp.gateway.runs.admission import Admission, AdmissionLimits
+from xmcp.gateway.runs.admission import Admission, AdmissionLimits, Overloaded
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -143,7 +143,10 @@ class Archive:
     async def _read(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
         if time.monotonic() < self._down_until:
             raise AuditError("The audit store could not be opened a short while ago.")
-        await self._places.enter(tenant)
+        try:
+            await self._places.enter(tenant)
+        except Overloaded as error:
+            raise Overloaded("Too many requests read the audit store.", error.retry_after) from None
         try:
             reading_ = asyncio.get_running_loop().run_in_executor(self._threads, self._on_connection, work)
         except RuntimeError:

@@ -28,7 +28,7 @@ def archive_refusals() -> Iterator[None]:
         told = "The audit store cannot be used now. Try again later."
         raise Refused(503, told, "audit_unavailable", headers={"retry-after": "5"}) from None
     except Overloaded as error:
-        raise overloaded("Too many requests read the audit store.", error.retry_after) from None
+        raise overloaded(str(error), error.retry_after) from None
 
 
 def not_configured() -> Refused:
