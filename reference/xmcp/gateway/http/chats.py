@@ -89,7 +89,7 @@ class Asked:
         try:
             marking = mark_of, self._request.headers, caller.key_name, chat.surface, chat.session_id, self._raw
             mark = await in_worker_if_large(len(self._raw), *marking)
-            starting = gateway.start(replace(chat, size=len(self._raw)), caller, mark)
+            starting = gateway.start(replace(chat, size=chat.size + len(self._raw)), caller, mark)
             run, joined = await unless_gone(self._request.receive, starting)  # it can wait for a place
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None

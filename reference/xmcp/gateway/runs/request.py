@@ -11,11 +11,11 @@ from xmcp.chat.user_input import UserInput
 from xmcp.client.chat_options import ChatOptions
 from xmcp.gateway.grants import Grant
 
-Surface: TypeAlias = Literal["chat", "openai", "ai-sdk", "ag-ui"]
+Surface: TypeAlias = Literal["chat", "openai", "responses", "ai-sdk", "ag-ui"]
 """The format in which a chat was asked for."""
 
 Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
-"""What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
+"""What a stream of OpenAI's API says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
 
 
 Recall: TypeAlias = Literal["new", "remembered", "as-sent", "unavailable"]
@@ -55,6 +55,7 @@ class ChatRequest:
         size: Bytes of the body in which it came, and of what was remembered.
         can_be_asked: Whether the client can answer a question while the run goes on.
         one_call: Whether the client takes no more than one call of its tools at a time.
+        stored: Whether a client may go on from the run by the id of its response.
     """
 
     surface: Surface
@@ -69,3 +70,4 @@ class ChatRequest:
     size: int = 0
     can_be_asked: bool = False
     one_call: bool = False
+    stored: bool = False
