@@ -28,6 +28,7 @@ from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run
+from xmcp.gateway.sessions.answered import Answered
 from xmcp.gateway.sessions.rehydration import rehydrated
 from xmcp.gateway.sessions.sessions import Name, Session, SessionBusy, Sessions
 from xmcp.gateway.sessions.window import Window, settled, size_of, within
@@ -104,6 +105,7 @@ class Gateway:
             Window(kept.max_messages, kept.max_bytes),
             Keeping(kept.keep_seconds, kept.keep_bytes, kept.max_per_tenant),
         )
+        self.answered = Answered(self.sessions.window, Keeping(own.response_seconds, own.response_bytes))
         self.runs = Runs(
             self._open_chat,
             RunLimits(
@@ -117,7 +119,7 @@ class Gateway:
             Keeping(own.keep_seconds, own.keep_bytes),
             Keeping(own.client_tool_seconds, own.client_tool_bytes),
             self.observers,
-            self.sessions.ended,
+            self._ended,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
@@ -194,6 +196,18 @@ class Gateway:
         if found is None and (messages := await self._restored(name)):
             return self.sessions.described(name, messages)
         return found
+
+    async def earlier(self, run_ids: Collection[str], tenant: str | None) -> dict[str, Sequence[Message]]:
+        """Return the conversations after runs of a tenant that `/v1/responses` began, as far as they are known.
+
+        Raises:
+            AuditError, Overloaded: one is not in memory, and the store cannot be read.
+        """
+        known = {run_id: self.answered.get(run_id, tenant) for run_id in run_ids}
+        missing = [run_id for run_id, history in known.items() if history is None]
+        stored = await self.archive.run_histories(tenant, missing) if missing and self.archive is not None else {}
+        within_window = {run_id: within(history, self.sessions.window) for run_id, history in stored.items()}
+        return {run_id: history for run_id, history in known.items() if history is not None} | within_window
 
     async def forget_session(self, name: Name) -> bool:
         """Forget a session, in memory and in the audit store; return whether it was remembered.
@@ -273,7 +287,7 @@ class Gateway:
             return replace(request, recall="as-sent" if sent else "new")
         size = request.size + sum(map(size_of, known))
         recalling = partial(rehydrated, sent, known, goes_on=request.query is None)
-        history = known if request.continues else await in_worker_if_large(size, recalling)
+        history = [*known, *sent] if request.continues else await in_worker_if_large(size, recalling)
         if history is None:
             return replace(request, recall="as-sent")
         size = request.size + sum(map(size_of, history))
@@ -287,6 +301,10 @@ class Gateway:
         """
         found = None if self.archive is None else await self.archive.session_history(*name)
         return within(settled(found or ()), self.sessions.window)
+
+    def _ended(self, run: Run) -> None:
+        self.sessions.ended(run)
+        self.answered.ended(run)
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, func, or_, select, tuple_
@@ -80,10 +80,27 @@ def history(connection: Connection, tenant: str | None, conversation_id: str) ->
             sent = select(_requests.c.messages_hash, _requests.c.message_count).where(_requests.c.run_id == run["id"])
             newest = sent.order_by(_requests.c.attempt.desc(), _requests.c.number.desc()).limit(1)
             last, number = connection.execute(newest).one_or_none() or (None, None)
-        messages = received(connection, conversation_id, last)
-        if messages and len(messages) == number:
-            return [json_object(content, "contents") for _, content in messages]
+        if messages := _messages(connection, conversation_id, last, number):
+            return messages
     return None
+
+
+def run_histories(connection: Connection, tenant: str | None, runs: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the messages after runs that `/v1/responses` began, by the ids of those that have them all."""
+    asked = select(_runs).where(_runs.c.id.in_(runs), _runs.c.surface == "responses", _of(_runs, tenant))
+    found = {
+        run["id"]: _messages(connection, run["conversation_id"], run["history_hash"], run["history_count"])
+        for run in connection.execute(asked).mappings().all()
+    }
+    return {run_id: messages for run_id, messages in found.items() if messages}
+
+
+def _messages(
+    connection: Connection, conversation_id: str, last: str | None, number: int | None
+) -> list[dict[str, Any]]:
+    """Return the messages of a conversation up to `last`, of which there are `number`; none if some are missing."""
+    messages = received(connection, conversation_id, last)
+    return [json_object(content, "contents") for _, content in messages] if len(messages) == number else []
 
 
 def is_running(connection: Connection, conversation_id: str) -> bool:

@@ -58,7 +58,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
 def chat_options(
     sampling: Mapping[str, Any], own: ExternalTools | None, wanted: Any, schema: Mapping[str, Any] | None
 ) -> ChatOptions:
-    """Return the options of a chat. `own`: the client's tools; `wanted`: the choice among them; `schema`: of the answer.
+    """Return the options of a chat with tools of the client's `own`, of which `wanted` says which are called.
 
     Raises:
         BadRequest: one of `sampling` has a value that no vendor takes, or `wanted` is no choice.
