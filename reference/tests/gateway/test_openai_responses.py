@@ -327,8 +327,12 @@ async def test_what_is_wrong_in_a_body_is_named(change: dict[str, Any], param: s
 
 @pytest.mark.parametrize(
     ("wanted", "choice", "inside"),
-    [("auto", None, True), ("none", "none", False), ("required", "required", False)]
-    + [({"type": "function", "name": "ask_page"}, "ask_page", False)],
+    [
+        ("auto", None, True),
+        ("none", "none", False),
+        ("required", "required", False),
+        ({"type": "function", "name": "ask_page"}, "ask_page", False),
+    ],
 )
 async def test_a_choice_of_tools_is_one_among_those_of_the_client(wanted: Any, choice: Any, inside: bool) -> None:
     model = ScriptedModel("hi")
@@ -412,14 +416,13 @@ async def test_a_repeated_request_joins_the_run_and_a_key_of_another_one_is_refu
 async def test_a_stream_asks_its_person_where_the_client_can_answer() -> None:
     config = {"openai": {"events": "xmcp"}, "chat": {"approve": ["add"]}}
     async with served(adding(), config) as gateway, gateway.openai() as client, gateway.http() as http:
-        async with client.responses.stream(**ASK) as stream:
-            async for event in stream:
-                told = getattr(event, "xmcp", None) or {}
-                if told.get("type") == "approval.required":
-                    answer = {"call_id": told["data"]["call_id"], "approve": True}
-                    run_id = event.response.id.replace("resp_", "run_")
-                    await http.post(f"/runs/{run_id}/input", json=answer)
-            response = await stream.get_final_response()
+        raw = await client.responses.with_raw_response.create(**ASK, stream=True)
+        async for event in raw.parse():
+            told = getattr(event, "xmcp", None) or {}
+            if told.get("type") == "approval.required":
+                answer = {"call_id": told["data"]["call_id"], "approve": True}
+                await http.post(f"/runs/{raw.headers['xmcp-run-id']}/input", json=answer)
+        response = event.response
     assert response.output_text == "I add.\n\nIt is 5."
     assert gateway.shop.calls == ["add"]
 

@@ -1,10 +1,11 @@
 """OpenAI's Responses API: the events of a stream, and a response in one piece.
 
-What official clients demand of it: `response.created` first, with an empty output; every item added before its parts,
-and its id the same to the end; `sequence_number` without a gap; exactly one last event. A message is what the model
-says until it calls tools that run inside, so that the last one is its answer; displays are shown with the text after
-them. Calls are those of the client's own tools. What is not text is a member `xmcp` of `response.in_progress`, of which
-a client can get any number: an event of another type breaks clients.
+What official and other clients demand of it: `response.created` first, with an empty output; every item added before
+its parts, and its id the same to the end; `sequence_number` without a gap; exactly one last event. A message is what the
+model says until it calls tools that run inside, so that the last one is its answer; displays are shown before the text
+after them. Calls are those of the client's own tools. What is not text is the member `xmcp` of a `keepalive`, which
+all clients leave alone: they know it from OpenAI, while an event of a type of our own, or a further `response.in_progress`,
+breaks the helper of OpenAI's client in JavaScript.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class ResponseEncoder:
                 pass
         if event.type in EXTENSION_EVENTS and self._profile == "xmcp":
             told = {"type": event.type, "seq": event.seq, "data": event.data}
-            yield "response.in_progress", {"response": _head(*self._about, "in_progress"), "xmcp": told}
+            yield "keepalive", {"xmcp": told}
 
     def _response(self, status: Status, **ended: Any) -> dict[str, Any]:
         unfinished = [self._item("incomplete")] if self._open is not None else []
@@ -225,21 +226,6 @@ def _texts(segments: Sequence[str | Mapping[str, Any]], profile: Profile) -> Seq
     return texts
 
 
-def _head(run_id: str, model: str, created: int, status: Status) -> dict[str, Any]:
-    """Return what all responses have, and what a client needs to know one."""
-    return {
-        "id": response_id(run_id),
-        "object": "response",
-        "created_at": created,
-        "model": model,
-        "status": status,
-        "output": [],
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-    }
-
-
 def _response(
     run_id: str,
     model: str,
@@ -253,13 +239,20 @@ def _response(
 ) -> dict[str, Any]:
     failure = None if error is None else failure_body(error)["error"]
     return {
-        **_head(run_id, model, created, status),
+        "id": response_id(run_id),
+        "object": "response",
+        "created_at": created,
+        "model": model,
+        "status": status,
         "output": output,
         "error": None if failure is None else {"code": failure["code"], "message": failure["message"]},
         "incomplete_details": None if incomplete is None else {"reason": incomplete},
         "instructions": None,
         "metadata": {},
+        "parallel_tool_calls": True,
         "temperature": None,
+        "tool_choice": "auto",
+        "tools": [],
         "top_p": None,
         "usage": None if usage is None else usage_of(usage),
     }
