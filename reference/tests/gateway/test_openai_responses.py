@@ -1,10 +1,11 @@
-"""`/v1/responses` as OpenAI's own client uses it: whole and streamed, going on from a response, errors, cuts, profiles."""
+"""`/v1/responses` as OpenAI's own client uses it: whole, streamed, going on from a response, errors, cuts, profiles."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -12,10 +13,14 @@ import pytest
 from pydantic import BaseModel
 from support.clock import never
 from support.gateways import events_in, served, until
+from support.recorded_gateways import TENANTS, recorded
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.usage import Usage
+from xmcp.gateway.audit.archive import Archive
+from xmcp.gateway.audit.errors import AuditError
+from xmcp.gateway.decoders.openai_items import continued_run
 from xmcp.gateway.keys import digest
 from xmcp.providers import Completion
 from xmcp.providers.base import Reasoning
@@ -219,6 +224,85 @@ async def test_what_is_not_kept_is_said_in_openais_words(lost: str) -> None:
     assert (told.value.code, told.value.param) == ("previous_response_not_found", "previous_response_id")
     assert (referred.value.code, referred.value.param) == ("item_not_found", "input[0].id")
     assert len(model.requests) == 1
+
+
+async def test_with_an_audit_store_it_goes_on_after_a_restart_and_for_its_own_tenant_only(database: str) -> None:
+    first = ScriptedModel(asks(("add", {"a": 2, "b": 3})), asks(CALL, text="I ask."))
+    async with recorded(first, database, TENANTS) as gateway, gateway.openai(api_key="a") as client:
+        begun = await client.responses.create(**ASK, tools=[TOOL], instructions="Be brief.")
+    call_id = begun.output[-1].call_id
+    result = {"type": "function_call_output", "call_id": call_id, "output": "blue"}
+    going_on: dict[str, Any] = {"model": "assistant", "input": [result], "previous_response_id": begun.id}
+    second = ScriptedModel("It is blue.")
+    async with recorded(second, database, TENANTS) as gateway:
+        async with gateway.openai(api_key="b") as client:
+            with pytest.raises(openai.BadRequestError, match="not found"):
+                await client.responses.create(**going_on)
+        async with gateway.openai(api_key="a") as client:
+            response = await client.responses.create(**going_on)
+    assert response.output_text == "It is blue."
+    assert roles(second) == "uatat"
+    assert [one["id"] for one in second.requests[0].messages[3]["tool_calls"]] == [call_id]
+
+
+async def test_where_the_store_cannot_be_read_the_client_is_to_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreadable(*_: Any) -> Any:
+        raise AuditError("at db.internal")
+
+    monkeypatch.setattr(Archive, "run_histories", unreadable)
+    async with recorded(ScriptedModel("hi"), tmp_path / "a.db") as gateway, gateway.openai() as client:
+        with pytest.raises(openai.InternalServerError) as told:
+            await client.responses.create(**ASK, previous_response_id=f"resp_{1:032x}")
+    assert (told.value.status_code, told.value.code) == (503, "audit_unavailable")
+    assert "internal" not in told.value.message
+
+
+async def test_what_is_remembered_of_a_response_is_within_the_window_of_sessions() -> None:
+    model = ScriptedModel(then="ok")
+    async with served(model, {"sessions": {"max_messages": 4}}) as gateway, gateway.openai() as client:
+        goes_on: dict[str, Any] = {}
+        for number in range(5):
+            response = await client.responses.create(model="assistant", input=str(number), **goes_on)
+            goes_on = {"previous_response_id": response.id}
+    assert [content for role, content in sent(model) if role == "user"] == ["2", "3", "4"]
+
+
+async def test_a_request_cannot_make_the_gateway_look_for_any_number_of_runs() -> None:
+    items = [{"type": "item_reference", "id": f"msg_{number:032x}_0"} for number in range(201)]
+    async with served(ScriptedModel("hi")) as gateway, gateway.http() as http:
+        answer = await http.post("/v1/responses", json={"model": "assistant", "input": items})
+    assert answer.status_code == 400
+    assert "more than 200 earlier responses" in answer.json()["error"]["message"]
+
+
+async def test_a_stream_says_large_members_of_the_request_no_second_time() -> None:
+    schema = {"type": "object", "properties": {"n": {"description": "x" * 20_000}}}
+    body = {**ASK, "stream": True, "metadata": {"big": "x" * 20_000}, "tools": [{**TOOL, "parameters": schema}]}
+    async with served(ScriptedModel("hi")) as gateway, gateway.http() as http:
+        answer = await http.post("/v1/responses", json=body)
+    assert len(answer.content) < 20_000
+    assert events_in(answer.text)[-1][2]["response"]["tools"] == []
+
+
+RUN = f"{7:032x}"
+
+
+@pytest.mark.parametrize(
+    ("body", "run"),
+    [
+        ({"previous_response_id": f"resp_{RUN}", "input": "x"}, True),
+        ({"input": [{"role": "user"}, 3, {"type": "item_reference", "id": f"msg_{RUN}_1"}]}, True),
+        ({"input": [{"type": "function_call_output", "call_id": f"ct_{RUN}_0"}]}, True),
+        ({"input": [{"type": "function_call_output", "call_id": "c0"}], "previous_response_id": "resp_x"}, False),
+        ({"input": [{"type": "item_reference", "id": f"rs_{RUN}_1"}]}, False),
+        ({"input": 3, "previous_response_id": 3}, False),
+        ({}, False),
+    ],
+)
+def test_which_earlier_run_a_request_names_is_read_from_any_body(body: dict[str, Any], run: bool) -> None:
+    assert continued_run(body) == (f"run_{RUN}" if run else None)
 
 
 async def test_what_a_caller_sets_reaches_the_model() -> None:

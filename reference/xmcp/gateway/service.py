@@ -284,7 +284,7 @@ class Gateway:
             _log.warning("a chat goes on without what was said before in its session: %s", error)
             return replace(request, recall="unavailable")
         if not known:
-            return replace(request, recall="as-sent" if sent else "new")
+            return replace(request, recall="as-sent" if sent and not request.continues else "new")
         size = request.size + sum(map(size_of, known))
         recalling = partial(rehydrated, sent, known, goes_on=request.query is None)
         history = [*known, *sent] if request.continues else await in_worker_if_large(size, recalling)

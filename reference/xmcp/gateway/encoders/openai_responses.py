@@ -1,11 +1,11 @@
 """OpenAI's Responses API: the events of a stream, and a response in one piece.
 
 What official and other clients demand of it: `response.created` first, with an empty output; every item added before
-its parts, and its id the same to the end; `sequence_number` without a gap; exactly one last event. A message is what the
-model says until it calls tools that run inside, so that the last one is its answer; displays are shown before the text
-after them. Calls are those of the client's own tools. What is not text is the member `xmcp` of a `keepalive`, which
-all clients leave alone: they know it from OpenAI, while an event of a type of our own, or a further `response.in_progress`,
-breaks the helper of OpenAI's client in JavaScript.
+its parts, and its id the same to the end; `sequence_number` without a gap; exactly one last event. A message is what
+the model says until it calls tools that run inside, so that the last one is its answer; displays are shown before the
+text after them. Calls are those of the client's own tools. What is not text is the member `xmcp` of a `keepalive`,
+which all clients leave alone, since they know it from OpenAI. An event of a type of our own, or a further
+`response.in_progress`, breaks the helper of OpenAI's client in JavaScript.
 """
 
 from __future__ import annotations
