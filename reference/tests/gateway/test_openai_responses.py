@@ -204,6 +204,20 @@ async def test_an_item_that_a_client_refers_to_is_all_that_its_run_has_said_and_
     assert ">5<" in sent(model)[2][1]
 
 
+async def test_a_call_that_a_client_refers_to_goes_on_with_its_result() -> None:
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 1})), asks(CALL), "It is blue.")
+    async with served(model) as gateway, gateway.openai() as client:
+        first = await client.responses.create(**ASK, tools=[TOOL])
+        (call,) = first.output
+        reference = {"type": "item_reference", "id": call.id}
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "blue"}
+        items = [{"role": "user", "content": "2+3?"}, reference, result]
+        second = await client.responses.create(model="assistant", input=items, tools=[TOOL])
+    assert second.output_text == "It is blue."
+    assert roles(model) == "uatat"
+    assert sent(model)[-1] == ("tool", "blue")
+
+
 @pytest.mark.parametrize("lost", ["time", "place", "store", "tenant"])
 async def test_what_is_not_kept_is_said_in_openais_words(lost: str) -> None:
     settings = {"time": {"response_seconds": 0}, "place": {"response_bytes": 0}}.get(lost, {})
@@ -296,7 +310,8 @@ RUN = f"{7:032x}"
         ({"input": [{"role": "user"}, 3, {"type": "item_reference", "id": f"msg_{RUN}_1"}]}, True),
         ({"input": [{"type": "function_call_output", "call_id": f"ct_{RUN}_0"}]}, True),
         ({"input": [{"type": "function_call_output", "call_id": "c0"}], "previous_response_id": "resp_x"}, False),
-        ({"input": [{"type": "item_reference", "id": f"rs_{RUN}_1"}]}, False),
+        ({"input": [{"type": "item_reference", "id": f"rs_{RUN}_1"}]}, True),
+        ({"input": [{"type": "item_reference", "id": f"rs_{RUN}"}]}, False),
         ({"input": 3, "previous_response_id": 3}, False),
         ({}, False),
     ],
@@ -427,20 +442,32 @@ async def test_a_choice_of_tools_is_one_among_those_of_the_client(wanted: Any, c
     assert names == ({"ask_page", "add", "sales", "fail", "wait"} if inside else {"ask_page"})
 
 
-async def test_an_answer_that_breaks_off_is_no_success_for_the_client() -> None:
+async def test_an_answer_that_breaks_off_is_an_error_for_the_client_and_not_a_short_success() -> None:
     failure = ProviderError("gone", category=ErrorCategory.CONTENT, provider="p", began=True)
     model = ScriptedModel(then=["half an ", failure])
-    async with served(model) as gateway, gateway.openai() as client:
+    text = ""
+    async with served(model) as gateway, gateway.openai() as client, gateway.http() as http:
         stream = await client.responses.create(**ASK, stream=True)
-        events = [event async for event in stream]
+
+        async def read() -> None:
+            nonlocal text
+            async for event in stream:
+                text += event.delta if event.type == "response.output_text.delta" else ""
+
+        with pytest.raises(openai.APIError) as told:
+            await read()
         async with client.responses.stream(**ASK, user="other") as helper:
-            with pytest.raises(RuntimeError, match=r"response\.completed"):
+            with pytest.raises(openai.APIError) as helped:
                 await helper.get_final_response()
-    failed = events[-1]
-    assert failed.type == "response.failed"
-    assert (failed.response.status, failed.response.error.code) == ("failed", "content_filter")
-    assert failed.response.output_text == "half an "
-    assert failed.response.output[0].status == "incomplete"
+        raw = await http.post("/v1/responses", json={**ASK, "stream": True, "user": "third"})
+    assert text == "half an "
+    assert told.value.code == helped.value.code == "content_filter"
+    (_, _, error), (_, _, failed) = events_in(raw.text)[-2:]
+    assert (error["type"], error["code"], error["error"]["code"]) == ("error", "content_filter", "content_filter")
+    assert error["message"] == error["error"]["message"] == failed["response"]["error"]["message"]
+    assert failed["response"]["status"] == "failed"
+    (message,) = failed["response"]["output"]
+    assert (message["status"], message["content"][0]["text"]) == ("incomplete", "half an ")
 
 
 @pytest.mark.parametrize("by", ["cancel", "drain", "deadline", "crash"])

@@ -38,14 +38,9 @@ async function openai() {
 async function openaiResponses() {
   const api = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
   const stream = api.responses.stream({ model: "assistant", input: question });
-  const types = new Set();
   let text = "";
   try {
-    for await (const event of stream) {
-      types.add(event.type);
-      if (event.type === "response.output_text.delta") text += event.delta;
-      if (event.type === "response.failed") return { text, error: event.response.error.message };
-    }
+    for await (const event of stream) if (event.type === "response.output_text.delta") text += event.delta;
     const whole = await stream.finalResponse();
     return { text, whole: whole.output_text, status: whole.status, kinds: whole.output.map((one) => one.type) };
   } catch (error) {

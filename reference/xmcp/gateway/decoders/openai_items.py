@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from xmcp.chat.messages import Message, call_ids
 from xmcp.gateway.decoders.fields import MAX_MESSAGES, BadRequest, member, needed
 from xmcp.gateway.decoders.ui_messages import joined
-from xmcp.gateway.runs.response_ids import is_reasoning, run_of_message, run_of_response
+from xmcp.gateway.runs.response_ids import is_reasoning, run_of_item, run_of_response
 from xmcp.gateway.runs.rounds import last_added, run_of_call
 
 Earlier: TypeAlias = Mapping[str, Sequence[Message]]
@@ -30,7 +30,7 @@ def continued_run(body: Mapping[str, Any]) -> str | None:
     """
     listed = body.get("input")
     items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    named = (run_of_message(item.get("id")) or run_of_call(item.get("call_id")) for item in items)
+    named = (run_of_item(item.get("id")) or run_of_call(item.get("call_id")) for item in items)
     return run_of_response(body.get("previous_response_id")) or next(filter(None, named), None)
 
 
@@ -55,10 +55,8 @@ def needed_runs(body: Mapping[str, Any]) -> Sequence[str]:
         BadRequest: they are too many.
     """
     items = body.get("input")
-    references = (
-        [run_of_message(item["id"]) for item in items if _is_reference(item)] if isinstance(items, list) else []
-    )
-    found = [*dict.fromkeys(run for run in (run_before(body), *references) if run is not None)]
+    references = [item.get("id") for item in items if _is_reference(item)] if isinstance(items, list) else []
+    found = [*dict.fromkeys(run for run in (run_before(body), *map(run_of_item, references)) if run is not None)]
     if len(found) > MAX_EARLIER:
         told = f"input refers to more than {MAX_EARLIER} earlier responses: send what they said itself."
         raise BadRequest(told, "input")
@@ -66,7 +64,7 @@ def needed_runs(body: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _is_reference(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") == "item_reference" and "id" in item
+    return isinstance(item, dict) and item.get("type") == "item_reference"
 
 
 def messages_of(
@@ -132,8 +130,8 @@ class _Reading:
                 raise BadRequest(told, f"{place}.type", "unsupported_value")
 
     def _referred(self, name: Any, place: str) -> Iterator[Message]:
-        """Yield all that the run of a message has added, once."""
-        run_id = run_of_message(name)
+        """Yield all that the run of an item has added, once."""
+        run_id = run_of_item(name)
         if is_reasoning(name) or (run_id is not None and run_id in self._brought):
             return
         if run_id is None or run_id not in self._earlier:

@@ -1,10 +1,13 @@
 """OpenAI's Responses API: the events of a stream, and a response in one piece.
 
 What official and other clients demand of it: `response.created` first, with an empty output; every item added before
-its parts, and its id the same to the end; `sequence_number` without a gap; exactly one last event. A message is what
-the model says until it calls tools that run inside, so that the last one is its answer; displays are shown before the
-text after them. Calls are those of the client's own tools. What is not text is the member `xmcp` of a `keepalive`,
-which all clients leave alone, since they know it from OpenAI. An event of a type of our own, or a further
+its parts, and its id the same to the end; `sequence_number` without a gap; exactly one last event. Before
+`response.failed` there is an `error`, which has the error twice, as OpenAI documents it and as it sends it: half of the
+clients take an answer that failed for a whole one without it.
+
+A message is what the model says until it calls tools that run inside, so that the last one is its answer; displays are
+shown before the text after them. Calls are those of the client's own tools. What is not text is the member `xmcp` of a
+`keepalive`, which all clients leave alone, since they know it from OpenAI. An event of a type of our own, or a further
 `response.in_progress`, breaks the helper of OpenAI's client in JavaScript.
 """
 
@@ -90,6 +93,9 @@ class ResponseEncoder:
                 whole = self._response(kind, usage=data["usage"], incomplete=reason)
                 yield f"response.{kind}", {"response": whole}
             case "run.error" | "run.cancelled" | "run.interrupted":
+                failure = failure_body(data)["error"]
+                said = {name: failure[name] for name in ("code", "message", "param")}
+                yield "error", {**said, "error": failure}
                 yield "response.failed", {"response": self._response("failed", error=data)}
             case _:
                 pass

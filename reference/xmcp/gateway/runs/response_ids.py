@@ -28,13 +28,12 @@ def run_of_response(name: Any) -> str | None:
     return None if found is None else f"run_{found[1]}"
 
 
-def run_of_message(name: Any) -> str | None:
-    """Return the run in whose output a message is; `None` if no message of an output has this id."""
+def run_of_item(name: Any) -> str | None:
+    """Return the run in whose output an item is; `None` if no item of an output has this id."""
     found = _ITEM.fullmatch(name) if isinstance(name, str) else None
-    return f"run_{found[2]}" if found is not None and found[1] == "msg" else None
+    return None if found is None else f"run_{found[2]}"
 
 
 def is_reasoning(name: Any) -> bool:
     """Return whether this is the id of an item with reasoning."""
-    found = _ITEM.fullmatch(name) if isinstance(name, str) else None
-    return found is not None and found[1] == "rs"
+    return isinstance(name, str) and name.startswith("rs_")
