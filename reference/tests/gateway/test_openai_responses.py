@@ -16,12 +16,14 @@ from support.gateways import events_in, served, until
 from support.recorded_gateways import TENANTS, recorded
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp.chat.completions import VendorState
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.usage import Usage
 from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.decoders.openai_items import continued_run
 from xmcp.gateway.keys import digest
+from xmcp.gateway.runs.rounds import last_added
 from xmcp.providers import Completion
 from xmcp.providers.base import Reasoning
 
@@ -191,6 +193,46 @@ async def test_two_requests_go_on_from_the_same_response_and_one_without_results
             assert sent(model)[-1] == ("user", words)
 
 
+async def test_a_conversation_goes_on_with_all_items_that_are_new() -> None:
+    model = ScriptedModel(then="ok")
+    async with served(model) as gateway, gateway.openai() as client:
+        await client.responses.create(**ASK, conversation={"id": "talk"})
+        items: list[Any] = [{"role": "developer", "content": "In rhyme."}, {"role": "user", "content": "and?"}]
+        raw = await client.responses.with_raw_response.create(model="assistant", input=items, conversation="talk")
+    assert sent(model) == [("user", "2+3?"), ("assistant", "ok"), ("developer", "In rhyme."), ("user", "and?")]
+    assert raw.headers["xmcp-history"] == "remembered"
+    assert raw.parse().conversation.id == "talk"
+
+
+async def test_what_a_vendor_wants_back_comes_back_from_a_response() -> None:
+    call = asks(CALL)
+    state = VendorState("model", {"signature": "s"})
+    model = ScriptedModel(Completion("", call.tool_calls, "tool_calls", vendor_state=state), "done")
+    async with served(model) as gateway, gateway.openai() as client:
+        first = await client.responses.create(**ASK, tools=[TOOL])
+        result: Any = {"type": "function_call_output", "call_id": first.output[0].call_id, "output": "x"}
+        await client.responses.create(model="assistant", input=[result], previous_response_id=first.id)
+    assert "signature" in json.dumps(list(model.requests[-1].messages))
+
+
+def test_what_a_run_added_begins_after_the_results_that_it_went_on_from() -> None:
+    def call(*ids: str) -> dict[str, Any]:
+        function = {"name": "n", "arguments": "{}"}
+        calls = [{"id": name, "type": "function", "function": function} for name in ids]
+        return {"role": "assistant", "content": None, "tool_calls": calls}
+
+    def answers(*ids: str) -> list[dict[str, Any]]:
+        return [{"role": "tool", "tool_call_id": name, "content": "x"} for name in ids]
+
+    question, answer = {"role": "user", "content": "go"}, {"role": "assistant", "content": "a"}
+    own, other = f"ct_{RUN}_0", f"ct_{8:032x}_0"
+    assert last_added([question]) == []
+    assert last_added([question, call("c0"), *answers("c0"), answer]) == [call("c0"), *answers("c0"), answer]
+    assert last_added([question, call(own, "c1"), *answers("c1")]) == [call(own, "c1"), *answers("c1")]
+    assert last_added([question, call(own, "c1"), *answers(own, "c1"), answer]) == [answer]
+    assert last_added([question, call(own), *answers(own), call(other)]) == [call(other)]
+
+
 async def test_an_item_that_a_client_refers_to_is_all_that_its_run_has_said_and_read() -> None:
     model = ScriptedModel(asks(("add", {"a": 2, "b": 3}), text="I add."), "It is 5.", then="ok")
     async with served(model) as gateway, gateway.openai() as client:
@@ -204,14 +246,16 @@ async def test_an_item_that_a_client_refers_to_is_all_that_its_run_has_said_and_
     assert ">5<" in sent(model)[2][1]
 
 
-async def test_a_call_that_a_client_refers_to_goes_on_with_its_result() -> None:
-    model = ScriptedModel(asks(("add", {"a": 1, "b": 1})), asks(CALL), "It is blue.")
+@pytest.mark.parametrize("referred", ["call", "text"])
+async def test_a_call_goes_on_with_its_result_where_a_client_refers_to_it_or_to_the_text_before(referred: str) -> None:
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 1})), asks(CALL, text="I ask."), "It is blue.")
     async with served(model) as gateway, gateway.openai() as client:
         first = await client.responses.create(**ASK, tools=[TOOL])
-        (call,) = first.output
-        reference = {"type": "item_reference", "id": call.id}
+        text, call = first.output
+        reference = {"type": "item_reference", "id": (call if referred == "call" else text).id}
+        whole = [] if referred == "call" else [call]
         result = {"type": "function_call_output", "call_id": call.call_id, "output": "blue"}
-        items = [{"role": "user", "content": "2+3?"}, reference, result]
+        items = [{"role": "user", "content": "2+3?"}, reference, *whole, result]
         second = await client.responses.create(model="assistant", input=items, tools=[TOOL])
     assert second.output_text == "It is blue."
     assert roles(model) == "uatat"
