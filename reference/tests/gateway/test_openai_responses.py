@@ -205,7 +205,7 @@ async def test_a_conversation_goes_on_with_all_items_that_are_new() -> None:
 
 
 async def test_what_a_vendor_wants_back_comes_back_from_a_response() -> None:
-    call = asks(CALL)
+    call = asks(CALL, ("add", {"a": 1, "b": 1}))
     state = VendorState("model", {"signature": "s"})
     model = ScriptedModel(Completion("", call.tool_calls, "tool_calls", vendor_state=state), "done")
     async with served(model) as gateway, gateway.openai() as client:
