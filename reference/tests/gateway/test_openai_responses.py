@@ -19,6 +19,7 @@ from support.scripted_model import ScriptedModel, asks
 from xmcp.chat.completions import VendorState
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.usage import Usage
+from xmcp.gateway.audit import conversations
 from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.audit.errors import AuditError
 from xmcp.gateway.decoders.openai_items import continued_run
@@ -301,6 +302,23 @@ async def test_with_an_audit_store_it_goes_on_after_a_restart_and_for_its_own_te
     assert response.output_text == "It is blue."
     assert roles(second) == "uatat"
     assert [one["id"] for one in second.requests[0].messages[3]["tool_calls"]] == [call_id]
+
+
+async def test_a_request_reads_so_much_from_the_store_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "HISTORIES_SIZE", 1_000)
+    references = []
+    async with recorded(ScriptedModel(then="x" * 1_100), tmp_path / "a.db") as gateway, gateway.openai() as client:
+        for number in range(3):
+            response = await client.responses.create(model="assistant", input=str(number))
+            references.append({"type": "item_reference", "id": response.output[0].id})
+    question = {"role": "user", "content": "x"}
+    async with recorded(ScriptedModel(then="ok"), tmp_path / "a.db") as gateway, gateway.openai() as client:
+        await client.responses.create(model="assistant", input=[*references[:1], question])
+        with pytest.raises(openai.BadRequestError) as told:
+            await client.responses.create(model="assistant", input=[*references, question])
+    assert told.value.param == "input[1].id"
 
 
 async def test_where_the_store_cannot_be_read_the_client_is_to_come_again(
