@@ -263,6 +263,16 @@ async def test_the_native_chat_gives_the_calls_and_a_history_to_which_the_result
     assert events_in(events.text)[-1][0] == "run.finished"
 
 
+async def test_a_history_that_has_what_ran_inside_gets_it_back_no_second_time() -> None:
+    model = ScriptedModel(asks(("add", {"a": 1, "b": 1})), asks(CALL), "done")
+    async with served(model) as gateway, gateway.http() as http:
+        asked = {"input": "go", "client_tools": TOOLS, "history": True}
+        first = (await http.post("/chat", json=asked)).json()
+        result = {"role": "tool", "tool_call_id": first["tool_calls"][0]["call_id"], "content": "blue"}
+        await http.post("/chat", json={"messages": [*first["history"], result], "client_tools": TOOLS})
+    assert [role for role, _ in sent(model)] == ["user", "assistant", "tool", "assistant", "tool"]
+
+
 PARTS: list[Any] = [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "go"}]}]
 PAGE_TOOLS = {"ask_page": {"description": "Asks.", "parameters": {"type": "object"}}}
 

@@ -10,25 +10,31 @@ from typing import Any
 
 import pytest
 from ag_ui.core import Event as AGUIEvent
+from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 from support.gateways import events_in
 
 from xmcp.chat.json_values import encode_json
-from xmcp.gateway.encoders import native, openai_chat
+from xmcp.gateway.encoders import native, openai_chat, openai_responses
 from xmcp.gateway.encoders.ag_ui import AGUIEncoder
 from xmcp.gateway.encoders.ai_sdk import UIMessageEncoder
 from xmcp.gateway.encoders.framing import Encoder
 from xmcp.gateway.encoders.openai_chat import ChunkEncoder
+from xmcp.gateway.encoders.openai_responses import ResponseEncoder
 from xmcp.gateway.runs.events import RunEvent
 from xmcp.gateway.runs.state import RunState
 
 GOLDEN = Path(__file__).parent / "golden"
 RUN_ID = f"run_{7:032x}"
+ECHO = {"temperature": 0.5}
 STREAMS: Mapping[str, Callable[[], Encoder]] = {
     "native": native.NativeEncoder,
     "openai-none": lambda: ChunkEncoder(usage=False, profile="none"),
     "openai-xmcp": lambda: ChunkEncoder(usage=True, profile="xmcp"),
     "openai-openwebui": lambda: ChunkEncoder(usage=True, profile="openwebui"),
+    "responses-none": lambda: ResponseEncoder(ECHO, profile="none"),
+    "responses-xmcp": lambda: ResponseEncoder(ECHO, profile="xmcp"),
+    "responses-openwebui": lambda: ResponseEncoder(ECHO, profile="openwebui"),
     "ai-sdk": UIMessageEncoder,
     "ag-ui": lambda: AGUIEncoder("thread-1", "run-1"),
 }
@@ -77,6 +83,7 @@ def test_an_answer_in_one_piece_is_the_recorded_one(run: str) -> None:
     values: dict[str, Any] = {
         "chat": json.loads(native.whole(RUN_ID, "assistant", state, 12.5)),
         **{f"openai-{name}": openai_chat.whole(RUN_ID, state, name) for name in ("none", "xmcp")},
+        **{f"responses-{name}": openai_responses.whole(RUN_ID, state, ECHO, name) for name in ("none", "xmcp")},
     }
     for name, value in values.items():
         compare(f"{run}.{name}.json", json.dumps(value, indent=1, ensure_ascii=False) + "\n")
@@ -89,3 +96,33 @@ def test_every_event_of_ag_ui_is_one_of_its_protocol(run: str) -> None:
     assert [read(value).type.value for value in values] == [value["type"] for value in values]
     assert values[0]["type"] == "RUN_STARTED"
     assert values[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
+
+
+@pytest.mark.parametrize("profile", ["none", "xmcp", "openwebui"])
+@pytest.mark.parametrize("run", RUNS)
+def test_every_event_of_a_response_is_one_of_openais_and_the_last_has_what_was_streamed(run: str, profile: str) -> None:
+    read = TypeAdapter[Any](ResponseStreamEvent).validate_python
+    values = [value for _, _, value in events_in((GOLDEN / f"{run}.responses-{profile}.txt").read_text())]
+    assert [value["sequence_number"] for value in values] == [*range(len(values))]
+    if error := values[-1]["response"]["error"]:
+        error["code"] = "server_error"  # the types have few codes; OpenAI itself sends others, and so does this
+    events = [read(value) for value in values if value["type"] != "keepalive"]
+    assert events[0].type == "response.created"
+    lasts = [
+        event for event in events if event.type in ("response.completed", "response.incomplete", "response.failed")
+    ]
+    assert lasts == [events[-1]]
+    texts = ["" for _ in events[-1].response.output]
+    for event in events:
+        if event.type in ("response.output_text.delta", "response.reasoning_summary_text.delta"):
+            texts[event.output_index] += event.delta
+    shown = [
+        (item.content or item.summary)[0].text for item in events[-1].response.output if item.type != "function_call"
+    ]
+    assert shown == [text for text in texts if text]
+
+
+@pytest.mark.parametrize("run", ["tools", "display-and-retry", "client-tools"])
+def test_a_response_in_one_piece_is_one_of_openais(run: str) -> None:
+    value = json.loads((GOLDEN / f"{run}.responses-none.json").read_text())
+    assert Response.model_validate(value).status == "completed"

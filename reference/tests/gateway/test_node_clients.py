@@ -60,20 +60,34 @@ async def test_openais_client_reads_every_profile(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["none", "xmcp", "openwebui"])
-async def test_the_ai_sdk_runs_no_tool_again_and_sees_the_usage(profile: str) -> None:
+async def test_openais_client_reads_responses_in_every_profile(profile: str) -> None:
     async with served(with_tools(), {"openai": {"events": profile}}, display="continue") as gateway:
-        made = await told("aiSdkStream", gateway)
+        made = await told("openaiResponses", gateway)
+    assert made["text"] == made["whole"]
+    assert made["text"].startswith("I look.\n\n")
+    assert made["text"].endswith(ANSWER)
+    assert made["status"] == "completed"
+    assert made["kinds"] == [*(["reasoning"] if profile != "none" else []), "message", "message"]
+
+
+@pytest.mark.parametrize("api", ["aiSdk", "aiSdkResponses"])
+@pytest.mark.parametrize("profile", ["none", "xmcp", "openwebui"])
+async def test_the_ai_sdk_runs_no_tool_again_and_sees_the_usage(profile: str, api: str) -> None:
+    async with served(with_tools(), {"openai": {"events": profile}}, display="continue") as gateway:
+        made = await told(f"{api}Stream", gateway)
     assert made["text"].endswith(ANSWER)
     assert not any("tool" in kind for kind in made["types"])
     assert made["usage"] == 30
     assert made["error"] is None
     async with served(with_tools(), {"openai": {"events": profile}}, display="continue") as gateway:
-        made = await told("aiSdkWhole", gateway)
+        made = await told(f"{api}Whole", gateway)
     assert made["text"].endswith(ANSWER)
     assert (made["finish"], made["calls"]) == ("stop", 0)
 
 
-@pytest.mark.parametrize("client", ["openai", "aiSdkStream", "useChat", "agUi"])
+@pytest.mark.parametrize(
+    "client", ["openai", "openaiResponses", "aiSdkStream", "aiSdkResponsesStream", "useChat", "agUi"]
+)
 async def test_an_answer_that_breaks_off_is_an_error_in_every_client(client: str) -> None:
     async with served(ScriptedModel(["half an ", BROKEN])) as gateway:
         made = await told(client, gateway)
@@ -125,7 +139,7 @@ def results(model: ScriptedModel) -> list[str]:
     return [str(one["content"]) for one in model.requests[-1].messages if one["role"] == "tool"]
 
 
-@pytest.mark.parametrize("client", ["openaiTools", "aiSdkTools"])
+@pytest.mark.parametrize("client", ["openaiTools", "openaiResponsesTools", "aiSdkTools", "aiSdkResponsesTools"])
 async def test_a_client_runs_its_own_tool_in_its_own_loop_and_no_other(client: str) -> None:
     model = with_own_tool()
     async with served(model) as gateway:
@@ -136,6 +150,15 @@ async def test_a_client_runs_its_own_tool_in_its_own_loop_and_no_other(client: s
     assert "You asked: which?" in asked
     assert ">5<" in added
     assert gateway.shop.calls == ["add"]
+
+
+async def test_the_ai_sdk_refers_to_what_was_said_and_the_model_reads_it_with_what_ran_inside() -> None:
+    model = ScriptedModel(asks(("add", {"a": 2, "b": 3}), text="I add."), ANSWER, "Still 5.")
+    async with served(model) as gateway:
+        made = await told("aiSdkResponsesTurns", gateway)
+    assert made["text"] == "Still 5."
+    assert [one["role"] for one in model.requests[-1].messages] == ["user", "assistant", "tool", "assistant", "user"]
+    assert ">5<" in results(model)[0]
 
 
 async def test_use_chat_runs_a_tool_of_the_page_and_sends_its_output_by_itself() -> None:

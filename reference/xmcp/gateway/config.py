@@ -99,6 +99,10 @@ class RunSettings(Table):
         3_600.0, description="Seconds for which what ran before a call of a client's own tool is kept for its result."
     )
     client_tool_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all that is kept so.")
+    response_seconds: SecondsOrNone = Field(
+        3_600.0, description="Seconds in which a client of /v1/responses can go on from a response by its id."
+    )
+    response_bytes: int = Field(64 * MEBIBYTE, ge=0, description="Bytes of all conversations that are kept for it.")
 
 
 class ChatSettings(Table):
@@ -135,7 +139,7 @@ class SessionSettings(Table):
 
 
 class OpenAISettings(Table):
-    """What `/v1/chat/completions` says beside the text, for callers whose key does not say otherwise."""
+    """What OpenAI's API says beside the text, for callers whose key does not say otherwise."""
 
     events: Profile = Field(
         "none",

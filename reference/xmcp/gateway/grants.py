@@ -14,7 +14,7 @@ SCOPES: Final[tuple[Scope, ...]] = ("chat", "read", "admin")
 DEFAULT_SCOPES: Final[tuple[Scope, ...]] = ("chat", "read")
 
 Profile: TypeAlias = Literal["none", "xmcp", "openwebui"]
-"""What a stream of `/v1/chat/completions` says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
+"""What a stream of OpenAI's API says beside the text: nothing; XMCP's events; status lines of Open WebUI."""
 
 PROFILES: Final[tuple[Profile, ...]] = ("none", "xmcp", "openwebui")
 

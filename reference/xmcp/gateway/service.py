@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +29,7 @@ from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run
+from xmcp.gateway.sessions.answered import Answered
 from xmcp.gateway.sessions.rehydration import rehydrated
 from xmcp.gateway.sessions.sessions import MAX_WORKERS, Name, Session, SessionBusy, Sessions
 from xmcp.gateway.sessions.window import Window, settled, size_of, within
@@ -106,6 +107,7 @@ class Gateway:
             Window(kept.max_messages, kept.max_bytes),
             Keeping(kept.keep_seconds, kept.keep_bytes, kept.max_per_tenant),
         )
+        self.answered = Answered(self.sessions.window, Keeping(own.response_seconds, own.response_bytes))
         self.runs = Runs(
             self._open_chat,
             RunLimits(
@@ -119,7 +121,7 @@ class Gateway:
             Keeping(own.keep_seconds, own.keep_bytes),
             Keeping(own.client_tool_seconds, own.client_tool_bytes),
             self.observers,
-            self.sessions.ended,
+            self._ended,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
@@ -214,6 +216,18 @@ class Gateway:
             return self.sessions.described(name, messages)
         return found
 
+    async def earlier(self, run_ids: Collection[str], tenant: str | None) -> dict[str, Sequence[Message]]:
+        """Return the conversations after runs of a tenant that `/v1/responses` began, as far as they are known.
+
+        Raises:
+            AuditError, Overloaded: one is not in memory, and the store cannot be read.
+        """
+        known = {run_id: self.answered.get(run_id, tenant) for run_id in run_ids}
+        missing = [run_id for run_id, history in known.items() if history is None]
+        stored = await self.archive.run_histories(tenant, missing) if missing and self.archive is not None else {}
+        within_window = {run_id: within(history, self.sessions.window) for run_id, history in stored.items()}
+        return {run_id: history for run_id, history in known.items() if history is not None} | within_window
+
     async def forget_session(self, name: Name) -> bool:
         """Forget a session with its ended runs, in memory and in the audit store; return whether there was any.
 
@@ -227,7 +241,7 @@ class Gateway:
         try:
             archive = self.archive
             stored = archive is not None and await archive.delete(name[0], archive.conversation_of(*name))
-            kept = self.runs.forget(name[0], lambda _, session: session == name[1])
+            kept = self._forget_runs(name[0], lambda _, session: session == name[1])
             return self.sessions.drop(name) or stored or kept
         except ConversationRunning:
             raise SessionBusy from None
@@ -249,7 +263,11 @@ class Gateway:
         def is_of(run_id: str, session: str | None) -> bool:
             return conversation_id == (run_id if session is None else archive.conversation_of(tenant, session))
 
-        return self.runs.forget(tenant, is_of) or deleted
+        return self._forget_runs(tenant, is_of) or deleted
+
+    def _forget_runs(self, tenant: str | None, is_meant: Callable[[str, str | None], bool]) -> bool:
+        self.answered.forget(tenant, is_meant)
+        return self.runs.forget(tenant, is_meant)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:
@@ -295,10 +313,10 @@ class Gateway:
             _log.warning("a chat goes on without what was said before in its session: %s", error)
             return replace(request, recall="unavailable")
         if not known:
-            return replace(request, recall="as-sent" if sent else "new")
+            return replace(request, recall="as-sent" if sent and not request.continues else "new")
         size = request.size + sum(map(size_of, known))
         recalling = partial(rehydrated, sent, known, goes_on=request.query is None)
-        history = known if request.continues else await in_worker_if_large(size, recalling)
+        history = [*known, *sent] if request.continues else await in_worker_if_large(size, recalling)
         if history is None:
             return replace(request, recall="as-sent")
         size = request.size + sum(map(size_of, history))
@@ -312,6 +330,10 @@ class Gateway:
         """
         found = None if self.archive is None else await self.archive.session_history(*name)
         return within(settled(found or ()), self.sessions.window)
+
+    def _ended(self, run: Run) -> None:
+        self.sessions.ended(run)
+        self.answered.ended(run)
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)

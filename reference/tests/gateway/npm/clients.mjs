@@ -1,5 +1,6 @@
 // One chat by one client: node clients.mjs CLIENT URL. Writes what the client made of it, as one line of JSON.
 import { HttpAgent } from "@ag-ui/client";
+import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import {
   AbstractChat,
@@ -34,14 +35,33 @@ async function openai() {
   return { text, whole: whole.choices[0].message.content, finish: whole.choices[0].finish_reason };
 }
 
+async function openaiResponses() {
+  const api = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
+  const stream = api.responses.stream({ model: "assistant", input: question });
+  let text = "";
+  try {
+    for await (const event of stream) if (event.type === "response.output_text.delta") text += event.delta;
+    const whole = await stream.finalResponse();
+    return { text, whole: whole.output_text, status: whole.status, kinds: whole.output.map((one) => one.type) };
+  } catch (error) {
+    return { text, error: error.message };
+  }
+}
+
 function compatible() {
   const provider = createOpenAICompatible({ name: "xmcp", baseURL: `${url}/v1`, includeUsage: true });
   return { model: provider.chatModel("assistant"), prompt: question, maxRetries: 0 };
 }
 
-async function aiSdkStream() {
+// `openai("model")`, the default of the AI SDK, asks /v1/responses.
+function responses() {
+  const provider = createOpenAI({ baseURL: `${url}/v1`, apiKey: "none" });
+  return { model: provider("assistant"), prompt: question, maxRetries: 0 };
+}
+
+async function aiSdkStream(asked) {
   const parts = [];
-  const result = streamText({ ...compatible(), onError: () => {} });
+  const result = streamText({ ...asked, onError: () => {} });
   for await (const part of result.fullStream) parts.push(part);
   return {
     text: parts.filter((part) => part.type === "text-delta").map((part) => part.text).join(""),
@@ -51,8 +71,8 @@ async function aiSdkStream() {
   };
 }
 
-async function aiSdkWhole() {
-  const { text, finishReason, toolCalls } = await generateText(compatible());
+async function aiSdkWhole(asked) {
+  const { text, finishReason, toolCalls } = await generateText(asked);
   return { text, finish: finishReason, calls: toolCalls.length };
 }
 
@@ -108,9 +128,25 @@ async function openaiTools() {
   return { text: await runner.finalContent() };
 }
 
-async function aiSdkTools() {
+async function openaiResponsesTools() {
+  const api = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
+  const parameters = { type: "object", properties: { question: { type: "string" } } };
+  const asked = { model: "assistant", tools: [{ type: "function", name: "ask_page", strict: false, parameters }] };
+  const first = await api.responses.create({ ...asked, input: question });
+  const input = first.output
+    .filter((item) => item.type === "function_call")
+    .map(({ call_id, arguments: given }) => ({
+      type: "function_call_output",
+      call_id,
+      output: answerOf(JSON.parse(given)),
+    }));
+  const second = await api.responses.create({ ...asked, input, previous_response_id: first.id });
+  return { text: second.output_text };
+}
+
+async function aiSdkTools(asked) {
   const tools = { ask_page: tool({ ...askPage, execute: answerOf }) };
-  const result = streamText({ ...compatible(), tools, stopWhen: stepCountIs(4), onError: () => {} });
+  const result = streamText({ ...asked, tools, stopWhen: stepCountIs(4), onError: () => {} });
   const parts = [];
   for await (const part of result.fullStream) parts.push(part);
   return {
@@ -118,6 +154,16 @@ async function aiSdkTools() {
     results: parts.filter((part) => part.type === "tool-result").map((part) => part.toolName),
     error: parts.find((part) => part.type === "error")?.error?.message ?? null,
   };
+}
+
+// The second turn of a chat: the AI SDK refers to what was said before by the ids of the items.
+async function aiSdkResponsesTurns() {
+  const { prompt, ...asked } = responses();
+  const messages = [{ role: "user", content: prompt }];
+  const first = await generateText({ ...asked, messages });
+  messages.push(...first.response.messages, { role: "user", content: "and now?" });
+  const second = streamText({ ...asked, messages, onError: () => {} });
+  return { text: await second.text };
 }
 
 // `useChat` without React: the same class, with a state that nobody draws.
@@ -188,12 +234,18 @@ async function agUiTools() {
 
 const clients = {
   openai,
-  aiSdkStream,
-  aiSdkWhole,
+  openaiResponses,
+  aiSdkStream: () => aiSdkStream(compatible()),
+  aiSdkWhole: () => aiSdkWhole(compatible()),
+  aiSdkResponsesStream: () => aiSdkStream(responses()),
+  aiSdkResponsesWhole: () => aiSdkWhole(responses()),
   useChat,
   agUi,
   openaiTools,
-  aiSdkTools,
+  openaiResponsesTools,
+  aiSdkTools: () => aiSdkTools(compatible()),
+  aiSdkResponsesTools: () => aiSdkTools(responses()),
+  aiSdkResponsesTurns,
   useChatTools,
   useChatApproves: () => useChatApproval(true),
   useChatDenies: () => useChatApproval(false),

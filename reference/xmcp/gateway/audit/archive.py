@@ -66,6 +66,10 @@ class Archive:
         """Return the messages of a session after its last run; `None` if there are none."""
         return await self._read(tenant, lambda connection: conversations.session_history(connection, tenant, session))
 
+    async def run_histories(self, tenant: str | None, runs: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+        """Return the messages of the conversations after runs of `/v1/responses`, as far as they are there."""
+        return await self._read(tenant, lambda connection: conversations.run_histories(connection, tenant, runs))
+
     async def conversations(self, tenant: str | None, limit: int, before: Moment | None) -> list[dict[str, Any]]:
         """Return conversations, what was used last first; `before` is the last one of an earlier page."""
         return await self._read(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, func, or_, select, tuple_
 
+from xmcp.chat.messages import size_of
 from xmcp.gateway.audit.rebuild import BEGUN, ModelCall, model_calls, received
 from xmcp.gateway.audit.recording import stored
 from xmcp.gateway.audit.tables import METADATA
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 HISTORY_RUNS: Final = 10
 """How many of the newest runs of a conversation are looked at for one whose messages are there."""
+
+HISTORIES_SIZE: Final = 16 * 1024 * 1024
+"""After how many characters no further conversation of a run is read for one request."""
 
 UNENDED: Final = ("running", "interrupted")
 """The statuses of runs whose process may have been killed: what they came to is what their model last read."""
@@ -81,10 +85,36 @@ def history(connection: Connection, tenant: str | None, conversation_id: str) ->
             sent = select(_requests.c.messages_hash, _requests.c.message_count).where(_requests.c.run_id == run["id"])
             newest = sent.order_by(_requests.c.attempt.desc(), _requests.c.number.desc()).limit(1)
             last, number = connection.execute(newest).one_or_none() or (None, None)
-        messages = received(connection, conversation_id, last)
-        if messages and len(messages) == number:
-            return [json_object(content, "contents") for _, content in messages]
+        if messages := _messages(connection, conversation_id, last, number):
+            return messages
     return None
+
+
+def run_histories(connection: Connection, tenant: str | None, runs: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the messages after runs that `/v1/responses` began, by the ids of those that have them all.
+
+    Those of the first are read in any case, and of the others as many as have `HISTORIES_SIZE` characters together.
+    """
+    asked = select(_runs).where(_runs.c.id.in_(runs), _runs.c.surface == "responses", _of(_runs, tenant))
+    rows = {run["id"]: run for run in connection.execute(asked).mappings().all()}
+    found: dict[str, list[dict[str, Any]]] = {}
+    size = 0
+    for run in (rows[run_id] for run_id in runs if run_id in rows):
+        if size > HISTORIES_SIZE:
+            break
+        messages = _messages(connection, run["conversation_id"], run["history_hash"], run["history_count"])
+        size += sum(map(size_of, messages))
+        if messages:
+            found[run["id"]] = messages
+    return found
+
+
+def _messages(
+    connection: Connection, conversation_id: str, last: str | None, number: int | None
+) -> list[dict[str, Any]]:
+    """Return the messages of a conversation up to `last`, of which there are `number`; none if some are missing."""
+    messages = received(connection, conversation_id, last)
+    return [json_object(content, "contents") for _, content in messages] if len(messages) == number else []
 
 
 def is_running(connection: Connection, conversation_id: str) -> bool:

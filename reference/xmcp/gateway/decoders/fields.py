@@ -104,32 +104,33 @@ def client_tools(listed: Sequence[Any], name: str) -> ExternalTools | None:
         raise BadRequest(str(error).replace("external_tools", name), name) from error
 
 
-def conversation(listed: Sequence[Any]) -> tuple[UserInput | None, list[Message]]:
+def conversation(listed: Sequence[Any], name: str = "messages") -> tuple[UserInput | None, list[Message]]:
     """Return what the person says, which is the last message, and the messages before it.
 
     If the last message is the result of a tool of the client's own, the person says nothing, and all are before it.
+    `name` is the member that has them, for messages.
 
     Raises:
         BadRequest: they are no messages in the OpenAI chat format, or the last one is neither.
     """
     if not listed:
-        raise BadRequest("messages is empty: it must have at least the message of the user.", "messages")
+        raise BadRequest(f"{name} is empty: it must have at least the message of the user.", name)
     if len(listed) > MAX_MESSAGES:
-        raise BadRequest(f"messages has more than {MAX_MESSAGES:,} messages.", "messages")
+        raise BadRequest(f"{name} has more than {MAX_MESSAGES:,} messages.", name)
     for place, message in enumerate(listed):
-        _check_message(message, f"messages[{place}]")
+        _check_message(message, f"{name}[{place}]")
     listed = [_with_text(message) if message["role"] == "tool" else message for message in listed]
     if wrong := messages.problem(listed):
-        raise BadRequest(f"{wrong.replace('history[', 'messages[')}.", "messages")
+        raise BadRequest(f"{wrong.replace('history[', f'{name}[')}.", name)
     *history, last = listed
     if last["role"] == "tool":
         return None, listed
     if last["role"] != "user":
         raise BadRequest(
-            f"messages must end with a message of the role user or tool, not {last['role']}.",
-            f"messages[{len(history)}].role",
+            f"{name} must end with a message of the role user or tool, not {last['role']}.",
+            f"{name}[{len(history)}].role",
         )
-    return said(last["content"], f"messages[{len(history)}].content"), history
+    return said(last["content"], f"{name}[{len(history)}].content"), history
 
 
 def said(content: Any, place: str) -> UserInput:

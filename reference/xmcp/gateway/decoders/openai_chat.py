@@ -38,11 +38,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
     metadata = member(body, "metadata", dict) or {}
     named = metadata.get("conversation_id")
     own = client_tools(member(body, "tools", list) or (), "tools")
-    choice = _choice(body.get("tool_choice"), own)
-    options = ChatOptions(sampler=sampler(body, response_format=_schema(body), tool_choice=choice), external_tools=own)
-    if choice is not None or body.get("tool_choice") == "none":
-        # A client that wants a call wants one of its own tools: those that run inside would be called again and again.
-        options["tools"] = []
+    options = chat_options(body, own, body.get("tool_choice"), _schema(body))
     stream_options = member(body, "stream_options", dict) or {}
     return CompletionRequest(
         ChatRequest(
@@ -57,6 +53,22 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),
     )
+
+
+def chat_options(
+    sampling: Mapping[str, Any], own: ExternalTools | None, wanted: Any, schema: Mapping[str, Any] | None
+) -> ChatOptions:
+    """Return the options of a chat with tools of the client's `own`, of which `wanted` says which are called.
+
+    Raises:
+        BadRequest: one of `sampling` has a value that no vendor takes, or `wanted` is no choice.
+    """
+    choice = _choice(wanted, own)
+    options = ChatOptions(sampler=sampler(sampling, response_format=schema, tool_choice=choice), external_tools=own)
+    if choice is not None or wanted == "none":
+        # A client that wants a call wants one of its own tools: those that run inside would be called again and again.
+        options["tools"] = []
+    return options
 
 
 def _choice(wanted: Any, own: ExternalTools | None) -> str | None:

@@ -224,7 +224,7 @@ def joined(listed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _as_one(said: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     """Return messages of the assistant that follow each other: one message if there are calls in them."""
     calls = [call for message in said for call in message.get("tool_calls", ())]
-    if not calls:
+    if not calls or len(said) == 1:
         return said
     text = "\n\n".join(message["content"] for message in said if message["content"])
     return [{"role": "assistant", "content": text or None, "tool_calls": calls}]

@@ -23,3 +23,8 @@ class Encoder(Protocol):
 def data_line(value: Any) -> bytes:
     """Return an event without a name. JSON has no line breaks in its texts, so that it is one line."""
     return b"data: " + encode_json(value) + b"\n\n"
+
+
+def named_event(name: str, value: Any) -> bytes:
+    """Return an event with a name."""
+    return b"event: " + name.encode() + b"\n" + data_line(value)

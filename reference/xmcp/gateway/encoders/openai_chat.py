@@ -27,10 +27,10 @@ _FINISH: Final[Mapping[str, str]] = {
 }
 """By stop reason; all others are `stop`."""
 
-_BEGINS_AGAIN: Final = "\n\n*(The answer broke off. It begins again.)*\n\n"
+BEGINS_AGAIN: Final = "\n\n*(The answer broke off. It begins again.)*\n\n"
 """Text that was sent cannot be recalled."""
 
-_EXTENSION_EVENTS: Final = frozenset(
+EXTENSION_EVENTS: Final = frozenset(
     {"step.started", "step.finished", "tool.started", "tool.progress", "tool.finished", "display", "notice", "usage"}
     | {"stream.reset", "approval.required", "approval.answered"}
 )
@@ -79,9 +79,9 @@ class ChunkEncoder:
             case "reasoning.delta" if self._profile != "none":
                 yield self._delta({"reasoning_content": data["text"]})
             case "stream.reset" if self._profile != "xmcp":
-                yield self._delta({"content": _BEGINS_AGAIN})
+                yield self._delta({"content": BEGINS_AGAIN})
             case "display" if self._profile != "xmcp":
-                yield self._delta({"content": self._separated(0, _markdown(data["envelope"]))})
+                yield self._delta({"content": self._separated(0, as_markdown(data["envelope"]))})
             case "run.finished":
                 for place, call in enumerate(data.get("tool_calls", ())):
                     yield self._delta({"tool_calls": [{"index": place, **_call(call)}]})
@@ -92,7 +92,7 @@ class ChunkEncoder:
                 yield failure_body(data)
             case _:
                 pass
-        if event.type in _EXTENSION_EVENTS:
+        if event.type in EXTENSION_EVENTS:
             yield from self._beside_the_text(event)
 
     def _beside_the_text(self, event: RunEvent) -> Iterator[dict[str, Any]]:
@@ -149,12 +149,15 @@ def usage_of(usage: Mapping[str, Any]) -> dict[str, Any]:
 def _content(segments: Sequence[str | Mapping[str, Any]], profile: Profile) -> str:
     """Return the message in one piece; displays are Markdown where the caller does not get them otherwise."""
     shown = (
-        one if isinstance(one, str) else _markdown(one) for one in segments if isinstance(one, str) or profile != "xmcp"
+        one if isinstance(one, str) else as_markdown(one)
+        for one in segments
+        if isinstance(one, str) or profile != "xmcp"
     )
     return BETWEEN_STEPS.join(shown)
 
 
-def _markdown(envelope: Mapping[str, Any]) -> str:
+def as_markdown(envelope: Mapping[str, Any]) -> str:
+    """Return a display as a text, for callers who do not get it otherwise."""
     return to_markdown(envelope).rstrip("\n")
 
 

@@ -92,7 +92,7 @@ class Asked:
             mark = await in_worker_if_large(len(self.raw), *marking)
             keep_to_home(self._request, lambda: name_of_chat(chat, caller.tenant, mark), self.raw)
             _refuse_what_is_not_offered(gateway, caller, chat)
-            starting = gateway.start(replace(chat, size=len(self.raw)), caller, mark)
+            starting = gateway.start(replace(chat, size=chat.size + len(self.raw)), caller, mark)
             run, joined = await unless_gone(self._request.receive, starting)  # it can wait for a place
         except BadIdempotencyKey as error:
             raise Refused(400, str(error), "invalid_idempotency_key") from None

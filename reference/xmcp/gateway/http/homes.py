@@ -43,13 +43,17 @@ def name_of_chat(chat: ChatRequest, tenant: str | None, mark: RequestMark) -> st
 
     The round that a chat goes on from comes before an `Idempotency-Key`: a client can send a new key with each.
     """
-    if chat.session_id is not None:
-        return name_of_session(tenant, chat.session_id)
-    if (run_id := _last_round(chat.history)) is not None:
-        return run_id
+    earlier = chat.goes_on_from or _last_round(chat.history)
+    if (name := name_of_earlier(tenant, chat.session_id, earlier)) is not None:
+        return name
     if mark.key is not None:
         return "\0".join(mark.key)
     return mark.digest.hex()
+
+
+def name_of_earlier(tenant: str | None, session_id: str | None, run_id: str | None) -> str | None:
+    """Return the name of what a chat goes on from: its session, or else an earlier run; `None` if there is neither."""
+    return run_id if session_id is None else name_of_session(tenant, session_id)
 
 
 def _last_round(history: Sequence[Message]) -> str | None:

@@ -34,6 +34,7 @@ _CHAT: Final = {
     504: "The chat took too long.",
 }
 _NO_RUN: Final = {404: "No such run, or it is not kept any more."}
+_NO_RESPONSE: Final = {404: "No such response, or it is not kept any more."}
 _NOT_ASKED: Final = "The run does not ask about this call, or has another answer."
 
 
@@ -249,6 +250,30 @@ OPERATIONS: Final = (
         schemas.COMPLETION_REQUEST,
         _CHAT,
         parameters=_RETRIES,
+    ),
+    Operation(
+        "post",
+        "/v1/responses",
+        "A response of OpenAI's Responses API; the tools run inside.",
+        {JSON: schemas.RESPONSE, EVENTS: None},
+        schemas.RESPONSE_REQUEST,
+        _CHAT,
+        parameters=_RETRIES,
+    ),
+    Operation(
+        "get",
+        "/v1/responses/{response_id}",
+        "A response that is kept, as far as it has come.",
+        _json(schemas.RESPONSE),
+        refusals={**_NO_RESPONSE, 400: "It is not streamed again here."},
+        parameters={"query stream": {"type": "boolean"}},
+    ),
+    Operation(
+        "post",
+        "/v1/responses/{response_id}/cancel",
+        "End the run of a response.",
+        _json(schemas.RESPONSE),
+        refusals=_NO_RESPONSE,
     ),
     Operation("get", "/v1/models", "The models.", _json(schemas.MODELS)),
     Operation("get", "/v1/models/{model}", "One model.", _json(schemas.MODEL), refusals={404: "No such model."}),

@@ -113,6 +113,38 @@ COMPLETION_REQUEST: Final = {
     "example": {"model": "assistant", "messages": [{"role": "user", "content": "How much was sold?"}]},
 }
 
+_ITEM: Final = open_({}, type=optional("string"), role={}, content={}, id={}, call_id={}, output={})
+RESPONSE_REQUEST: Final = {
+    **open_(
+        {
+            "model": STRING,
+            "input": {"oneOf": [STRING, list_of(_ITEM)], "description": "What the user says, or all items so far."},
+        },
+        instructions=optional("string", description="Before the input; of this response only."),
+        stream=optional("boolean"),
+        store=optional("boolean", description="false: no request can go on from the response by its id."),
+        previous_response_id=optional("string", description="The response from which the conversation goes on."),
+        conversation={"description": "Your id of a conversation that the gateway remembers, or an object with it."},
+        max_output_tokens=optional("integer", minimum=1),
+        temperature=_SAMPLER["temperature"],
+        top_p=_SAMPLER["top_p"],
+        reasoning=optional("object", properties={"effort": _SAMPLER["reasoning_effort"]}),
+        text=optional("object", properties={"format": optional("object")}),
+        metadata=optional("object", properties={"conversation_id": {"description": "Your id of the conversation."}}),
+        include=optional("array"),
+        background={"description": "Cannot be true."},
+        tools=optional(
+            "array",
+            items=open_({"type": {"const": "function"}, "name": _NAME_OF_TOOL}, strict={}, **_TOOL),
+            maxItems=MAX_TOOLS,
+            description="Your own tools: the response ends with the calls, and you make them.",
+        ),
+        tool_choice={"description": "none, auto, required, or one of `tools`: which of them are called."},
+        parallel_tool_calls=optional("boolean", description="false: at most one call of `tools` is left to you."),
+    ),
+    "example": {"model": "assistant", "input": "How much was sold?"},
+}
+
 AI_SDK: Final = {
     **open_(
         {"messages": list_of(open_({"role": STRING, "parts": list_of(OBJECT)}), minItems=1)},
@@ -237,6 +269,27 @@ COMPLETION: Final = open_(
             maxItems=1,
         ),
         "usage": open_({"prompt_tokens": INTEGER, "completion_tokens": INTEGER, "total_tokens": INTEGER}),
+    },
+    xmcp=OBJECT,
+)
+
+_OUTPUT_ITEM: Final = open_({"type": {"enum": ["message", "function_call"]}, "id": STRING, "status": STRING})
+RESPONSE: Final = open_(
+    {
+        "id": STRING,
+        "object": {"const": "response"},
+        "created_at": INTEGER,
+        "model": STRING,
+        "status": {"enum": ["in_progress", "completed", "incomplete", "failed"]},
+        "output": list_of(_OUTPUT_ITEM),
+        "error": optional("object"),
+        "incomplete_details": optional("object"),
+        "usage": {
+            "oneOf": [
+                open_({"input_tokens": INTEGER, "output_tokens": INTEGER, "total_tokens": INTEGER}),
+                {"type": "null"},
+            ]
+        },
     },
     xmcp=OBJECT,
 )

@@ -21,6 +21,9 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Any]]
 SCOPE_OF: Final[Mapping[str, Scope]] = {
     "/chat": "chat",
     "/v1/chat/completions": "chat",
+    "/v1/responses": "chat",
+    "/v1/responses/{response_id}": "chat",
+    "/v1/responses/{response_id}/cancel": "chat",
     "/ui/ai-sdk": "chat",
     "/ui/ag-ui": "chat",
     # Whoever may chat can follow and stop what it began, and see what it can choose.

@@ -11,7 +11,7 @@ from xmcp.chat.user_input import UserInput
 from xmcp.client.chat_options import ChatOptions
 from xmcp.gateway.grants import Grant, Profile
 
-Surface: TypeAlias = Literal["chat", "openai", "ai-sdk", "ag-ui"]
+Surface: TypeAlias = Literal["chat", "openai", "responses", "ai-sdk", "ag-ui"]
 """The format in which a chat was asked for."""
 
 
@@ -52,6 +52,8 @@ class ChatRequest:
         size: Bytes of the body in which it came, and of what was remembered.
         can_be_asked: Whether the client can answer a question while the run goes on.
         one_call: Whether the client takes no more than one call of its tools at a time.
+        stored: Whether a client may go on from the run by the id of its response.
+        goes_on_from: The earlier run that it names by the id of its response, of an item or of a call.
     """
 
     surface: Surface
@@ -66,3 +68,5 @@ class ChatRequest:
     size: int = 0
     can_be_asked: bool = False
     one_call: bool = False
+    stored: bool = False
+    goes_on_from: str | None = None

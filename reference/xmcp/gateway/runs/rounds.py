@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from xmcp.chat.messages import Message, size_of
+from xmcp.chat.messages import INSTRUCTIONS, Message, size_of
 from xmcp.gateway.runs.kept import Keeping, Kept
 from xmcp.gateway.runs.record import RunRecord
 
@@ -28,6 +28,18 @@ def run_of_call(call_id: Any) -> str | None:
     """Return the run that gave a client this call; `None` if none did."""
     found = _OPEN_CALL.fullmatch(call_id) if isinstance(call_id, str) else None
     return None if found is None else f"run_{found[1]}"
+
+
+def last_added(history: Sequence[Message]) -> Sequence[Message]:
+    """Return what the last run added to a conversation: what follows the person's message, or the client's results."""
+    place = 0
+    for number, message in enumerate(history, start=1):
+        role = message["role"]
+        if role == "user" or role in INSTRUCTIONS or run_of_call(message.get("tool_call_id")) is not None:
+            place = number
+    while place < len(history) and history[place]["role"] == "tool":
+        place += 1  # the result of a call beside the client's, which ran before
+    return history[place:]
 
 
 def with_open_calls(history: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -95,7 +107,7 @@ class Rounds:
                 complete.append(message)
             else:
                 back.add(run_id)
-                complete += self._rounds[run_id].messages
+                _extend(complete, self._rounds[run_id].messages)
         return complete
 
     def _round_of(self, message: Message, tenant: str | None) -> str | None:
@@ -116,6 +128,19 @@ def _added(run: RunRecord) -> Sequence[Message]:
         return run.history[len(run.request.history) :]
     asked = max(place for place, message in enumerate(run.history) if message["role"] == "user")
     return run.history[asked + 1 :]
+
+
+def _extend(history: list[Message], messages: Sequence[Message]) -> None:
+    """Add a round to a history, which may end with what ran before the round's last message: some clients send it."""
+    before = [*map(_calls_of, messages[:-1])]
+    if before and before == [*map(_calls_of, history[-len(before) :])]:
+        del history[-len(before) :]
+    history += messages
+
+
+def _calls_of(message: Message) -> Sequence[Any]:
+    """Return what a message is of: the calls that it asks for, or the one that it answers."""
+    return [message["role"], message.get("tool_call_id"), *(call["id"] for call in message.get("tool_calls") or ())]
 
 
 def _size(message: Message) -> int:
