@@ -11,11 +11,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import aiohttp
 
-from tools.gateway_scale.plan import Planned, is_limited
+from tools.gateway_scale.plan import Planned
 from tools.gateway_scale.words import Question, foreign, secret_of, words_in
 
 CHAT_SECONDS: Final = 90.0
 """Maximum time of one request."""
+
+ATTEMPTS: Final = 4
+"""How often a request is sent that is refused because the gateway is busy."""
 
 Ending: TypeAlias = Literal["answered", "quota", "left", "other"]
 
@@ -42,6 +45,8 @@ class Notes:
     trespasses: int = 0
     trespassed: list[str] = field(default_factory=list)
     """What a tenant was shown of another: what was not refused with 404."""
+    busy: int = 0
+    """Requests that were refused because too much went on, and were sent again after the time that the answer said."""
     replays: int = 0
     repeated: list[str] = field(default_factory=list)
     """Requests that were sent again and did not get the first run."""
@@ -125,9 +130,8 @@ class Clients:
             text = await answer.text()
             run = answer.headers.get("xmcp-run-id", "")
             ending = ending_of(answer.status, text, stream=stream, native=path == "/chat")
-            told = "" if ending == "answered" else text[-300:]
-            name = self._names[one.tenant]
-            return Chat(name, one.kind, run, answer.status, ending, frozenset(words_in(text)), told)
+        told = "" if ending == "answered" else text[-300:]
+        return Chat(self._names[one.tenant], one.kind, run, answer.status, ending, frozenset(words_in(text)), told)
 
     async def _cut(self, http: aiohttp.ClientSession, one: Planned, headers: Mapping[str, str]) -> Chat:
         """Send a question, and cut the connection at the first bytes of the answer."""
@@ -161,7 +165,7 @@ class Clients:
                 if answer.status != 404:
                     self.notes.trespassed.append(f"{method} {path}: {answer.status}")
 
-    def _headers(self, one: Planned, more: Mapping[str, str], stream: bool) -> dict[str, str]:
+    def _headers(self, one: Planned, more: Mapping[str, str], *, stream: bool) -> dict[str, str]:
         accept = {"accept": "text/event-stream" if stream else "application/json"}
         return {"authorization": f"Bearer {self._keys[self._names[one.tenant]]}", **accept, **more}
 
@@ -201,8 +205,3 @@ def ending_of(status: int, text: str, *, stream: bool, native: bool) -> Ending:
         ended = value.get("status") == "finished" if native else bool(value.get("choices"))
         return "answered" if status == 200 and ended else "other"
     return "other"
-
-
-def expected_endings(one_tenant: int) -> frozenset[Ending]:
-    """Return how chats of a tenant may end."""
-    return frozenset({"answered", "left", "quota"} if is_limited(one_tenant) else {"answered", "left"})

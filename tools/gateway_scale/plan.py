@@ -11,8 +11,9 @@ from typing import Final, Literal, TypeAlias
 from tools.gateway_scale.words import TOKENS, TOPICS, Doing, Question, tenant_name
 
 Kind: TypeAlias = Literal["whole", "stream", "v1", "v1_stream", "session", "leaves", "retries", "trespasses"]
-"""How a client chats: on `/chat` or `/v1`, in one piece or as a stream; in a session, whose second chat is told the word
-of the first; it leaves and never comes back; it is cut off and sends the request again; it asks for what others have."""
+"""How a client chats: on `/chat` or `/v1`, in one piece or as a stream; in a session, whose second chat is told the
+word of the first; it leaves and never comes back; it is cut off and sends the request again; it asks for what others
+have."""
 
 _SHARES: Final[dict[Kind, int]] = {
     "whole": 20,
@@ -26,7 +27,7 @@ _SHARES: Final[dict[Kind, int]] = {
 }
 
 LIMITED: Final = 5
-"""Every so manieth tenant has a quota."""
+"""One of so many tenants has a quota."""
 
 SHARE: Final = 0.4
 """Of what its chats would use, this is its quota."""

@@ -83,6 +83,7 @@ def statuses(measured: Measured) -> Verdict:
     )
     by_ending = Counter(chat.ending for chat in measured.notes.chats)
     text = ", ".join(f"{number} {ending}" for ending, number in sorted(by_ending.items()))
+    text += f"; {measured.notes.busy} were told to come back later"
     return _verdict("no unexpected answer", not strange, f"{text}; unexpected: {listed(strange)}")
 
 
