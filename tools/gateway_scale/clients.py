@@ -124,12 +124,16 @@ class Clients:
         """Send a question, read the answer to its end, and return the chat."""
         stream = one.kind in ("stream", "v1_stream", "retries")
         path, body = _request(one.kind, question, stream=stream)
-        async with http.post(
-            path, json={**body, **(more or {})}, headers=self._headers(one, headers, stream)
-        ) as answer:
-            text = await answer.text()
-            run = answer.headers.get("xmcp-run-id", "")
-            ending = ending_of(answer.status, text, stream=stream, native=path == "/chat")
+        sent = self._headers(one, headers, stream=stream)
+        for attempt in range(1, ATTEMPTS + 1):
+            async with http.post(path, json={**body, **(more or {})}, headers=sent) as answer:
+                text = await answer.text()
+            if answer.status != 429 or '"rate_limit_exceeded"' not in text or attempt == ATTEMPTS:
+                break
+            self.notes.busy += 1
+            await asyncio.sleep(float(answer.headers.get("retry-after", "1")))
+        run = answer.headers.get("xmcp-run-id", "")
+        ending = ending_of(answer.status, text, stream=stream, native=path == "/chat")
         told = "" if ending == "answered" else text[-300:]
         return Chat(self._names[one.tenant], one.kind, run, answer.status, ending, frozenset(words_in(text)), told)
 
@@ -151,7 +155,6 @@ class Clients:
         other = others[len(self.notes.chats) % len(others)]
         run = self._runs[other]
         own = {"authorization": f"Bearer {self._keys[other]}"}
-        found = []
         async with http.get("/conversations?limit=1", headers=own) as answer:
             found = (await answer.json()).get("conversations", []) if answer.status == 200 else []
         ways = [("GET", f"/runs/{run}"), ("GET", f"/runs/{run}/events"), ("POST", f"/runs/{run}/cancel")]

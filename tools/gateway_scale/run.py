@@ -69,9 +69,9 @@ def run(
             model, tools = (
                 up.enter_context(Process(f"tools.gateway_scale.{name}_process", cpu=None)) for name in ("model", "tool")
             )
-            addresses = [f"http://127.0.0.1:{int(one.line(START_SECONDS))}" for one in (model, tools)]
+            asked, called = (f"http://127.0.0.1:{int(one.line(START_SECONDS))}" for one in (model, tools))
             port, tokens = free_port(), credentials(names)
-            (folder / "gateway.toml").write_text(settings(database, *addresses, port, names))
+            (folder / "gateway.toml").write_text(settings(database, asked, called, port, names))
             gateway = up.enter_context(Served(folder / "gateway.toml", database, port, workers, folder / "log", tokens))
             gateway.until_ready()
             keys = gateway.keys(gateway.admin_key(tag), {name: limits.get(name) for name in names})
@@ -83,7 +83,7 @@ def run(
             sampler.stop()
             say("the chats are over")
             measured.notes, measured.memory = clients.notes, sampler.sizes
-            told = _when_quiet(addresses[0])
+            told = _when_quiet(asked)
             measured.answered, measured.cut, measured.crossed = told["tokens"], told["cut"], told["crossed"]
             measured.ended = gateway.stop()
             measured.log = (folder / "log").read_text(encoding="utf-8", errors="replace")
