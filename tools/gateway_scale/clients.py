@@ -164,9 +164,19 @@ class Clients:
         ways += [("GET", f"/sessions/only-of-{other}"), ("DELETE", f"/sessions/only-of-{other}")]
         for method, path in ways:
             self.notes.trespasses += 1
-            async with http.request(method, path, headers={"authorization": f"Bearer {self._keys[name]}"}) as answer:
-                if answer.status != 404:
-                    self.notes.trespassed.append(f"{method} {path}: {answer.status}")
+            status = await self._status(http, method, path, self._keys[name])
+            if status != 404:
+                self.notes.trespassed.append(f"{method} {path}: {status}")
+
+    async def _status(self, http: aiohttp.ClientSession, method: str, path: str, key: str) -> int:
+        """Return how a request is answered, once the gateway is not too busy to answer."""
+        for _ in range(ATTEMPTS):
+            async with http.request(method, path, headers={"authorization": f"Bearer {key}"}) as answer:
+                if answer.status != 429:
+                    break
+            self.notes.busy += 1
+            await asyncio.sleep(float(answer.headers.get("retry-after", "1")))
+        return answer.status
 
     def _headers(self, one: Planned, more: Mapping[str, str], *, stream: bool) -> dict[str, str]:
         accept = {"accept": "text/event-stream" if stream else "application/json"}

@@ -18,10 +18,9 @@ class RunRow(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What was counted for a tenant: tokens that a vendor reported, and those that are an estimate, with their rows."""
+    """What was counted for a tenant: the tokens that the model reported, and the number of answers that are estimated."""
 
     reported: int = 0
-    estimated: int = 0
     estimates: int = 0
 
 
@@ -71,6 +70,6 @@ def records_of(database: str, tag: str) -> Records:
 def _counted(rows: list[tuple[Any, ...]]) -> dict[str, Counted]:
     counted: dict[str, Counted] = {}
     for tenant, estimated, tokens, number in rows:
-        more = {"estimated": int(tokens), "estimates": int(number)} if estimated else {"reported": int(tokens)}
+        more = {"estimates": int(number)} if estimated else {"reported": int(tokens)}
         counted[tenant] = counted.get(tenant, Counted())._replace(**more)
     return counted

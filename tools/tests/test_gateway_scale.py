@@ -36,7 +36,7 @@ def measured() -> Measured:
         notes=Notes(chats=[*answered, refused, left], trespasses=3, replays=2),
         records=Records(
             runs={**rows, "run_q": RunRow(ONE, "error"), "run_l": RunRow(OTHER, "cancelled")},
-            usage={ONE: Counted(240), OTHER: Counted(TOKENS * LEAST_CHATS, 70, 1)},
+            usage={ONE: Counted(240), OTHER: Counted(TOKENS * LEAST_CHATS, 1)},
             ledger={ONE: 240},
         ),
         answered={ONE: 240, OTHER: TOKENS * LEAST_CHATS},
@@ -83,6 +83,7 @@ _CHATS = measured().notes.chats
         (verdicts.recorded, changed(notes={"chats": [*_CHATS, Chat(ONE, "v1", "", 200, "answered", frozenset())]})),
         (verdicts.counted, changed(records={"usage": {**_USAGE, ONE: Counted(360)}})),
         (verdicts.counted, changed(records={"usage": {**_USAGE, OTHER: Counted(TOKENS * LEAST_CHATS)}})),
+        (verdicts.counted, changed(records={"usage": {**_USAGE, OTHER: Counted(TOKENS * LEAST_CHATS, 2)}})),
         (verdicts.counted, changed(records={"ledger": {ONE: 120}})),
         (verdicts.counted, changed(records={"ledger": {ONE: 360}})),
         (verdicts.counted, changed(records={"open": {ONE: 1}})),
