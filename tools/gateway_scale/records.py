@@ -18,7 +18,7 @@ class RunRow(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What was counted for a tenant: the tokens that the model reported, and the number of answers that are estimated."""
+    """What was counted for a tenant: tokens that the model reported, and how many answers are estimated."""
 
     reported: int = 0
     estimates: int = 0

@@ -16,6 +16,7 @@ from tools.gateway_scale.records import Counted, Records, RunRow
 from tools.gateway_scale.served import RESERVED_OUTPUT
 from tools.gateway_scale.verdicts import LEAST_CHATS, Measured, judge
 from tools.gateway_scale.words import TOKENS, Question, answer_to, foreign, question_in, secret_of, token_of, words_in
+from tools.soak.verdicts import Verdict
 
 ONE, OTHER = "t000xab", "t001xab"
 RUN = "run_" + "0" * 32
@@ -98,9 +99,7 @@ _CHATS = measured().notes.chats
         (verdicts.stopped, changed(ended="it ended with code 143")),
     ],
 )
-def test_each_demand_is_red_for_what_it_is_there_for(
-    demand: Callable[[Measured], verdicts.Verdict], bad: Measured
-) -> None:
+def test_each_demand_is_red_for_what_it_is_there_for(demand: Callable[[Measured], Verdict], bad: Measured) -> None:
     assert demand(bad).state == "FAILED"
 
 
@@ -133,7 +132,7 @@ def test_a_plan_has_all_kinds_for_all_tenants_and_quotas_that_its_chats_exceed()
 def test_words_say_whose_they_are_and_the_model_says_all_that_it_was_sent() -> None:
     question = Question(ONE, f"word-{ONE}-12ab", "call", 2)
     secret = secret_of(token_of(OTHER, "77"))
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": question.text},
         {"role": "assistant", "content": None},
         {"role": "tool", "content": f"of topic 2: {secret}"},
