@@ -57,6 +57,12 @@ def variable_of(tenant: str) -> str:
     return f"TOKEN_OF_{tenant.upper()}"
 
 
+def command(file: Path, workers: int) -> list[str]:
+    """Return the arguments of `xmcp` that serve a file with so many processes."""
+    more = ["--workers", str(workers)] if workers > 1 else []
+    return ["gateway", str(file), "--log-format", "json", *more]
+
+
 class Served(Process):
     """The command, in a process of its own; `variables` has the pepper of the keys and the credentials of tenants."""
 
@@ -66,10 +72,8 @@ class Served(Process):
         self.url = f"http://127.0.0.1:{port}"
         self._database, self._log = database, log
         self._variables = {**variables, "XMCP_GATEWAY_PEPPER": secrets.token_hex(32), "OPENAI_API_KEY": "none"}
-        more = ("--workers", str(workers)) if workers > 1 else ()
         with log.open("wb") as stderr:
-            words = ("gateway", str(file), "--log-format", "json", *more)
-            super().__init__("xmcp", *words, cpu=None, stderr=stderr, variables=self._variables)
+            super().__init__("xmcp", *command(file, workers), cpu=None, stderr=stderr, variables=self._variables)
 
     def until_ready(self) -> None:
         """Wait until it serves.

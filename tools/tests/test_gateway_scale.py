@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +15,11 @@ from tools.gateway_scale import verdicts
 from tools.gateway_scale.clients import Chat, Notes, ending_of
 from tools.gateway_scale.plan import is_limited, planned, quotas
 from tools.gateway_scale.records import Counted, Records, RunRow
-from tools.gateway_scale.served import RESERVED_OUTPUT
+from tools.gateway_scale.served import RESERVED_OUTPUT, command, credentials, settings, variable_of
 from tools.gateway_scale.verdicts import LEAST_CHATS, Measured, judge
 from tools.gateway_scale.words import TOKENS, Question, answer_to, foreign, question_in, secret_of, token_of, words_in
 from tools.soak.verdicts import Verdict
+from xmcp.gateway.config_file import config_of
 
 ONE, OTHER = "t000xab", "t001xab"
 RUN = "run_" + "0" * 32
@@ -163,3 +166,13 @@ def test_how_a_chat_ended_is_read_from_its_answer(
     status: int, text: str, stream: bool, native: bool, ending: str
 ) -> None:
     assert ending_of(status, text, stream=stream, native=native) == ending
+
+
+def test_the_gateway_gets_a_file_that_it_accepts_and_as_many_processes_as_wanted() -> None:
+    file = settings("gateway.db", "http://127.0.0.1:1", "http://127.0.0.1:2", 8080, [ONE, OTHER])
+    config = config_of(tomllib.loads(file), "gateway.toml")
+    assert config.access.database == config.audit.database == "gateway.db"
+    assert config.servers["vault"]["tenants"][OTHER]["headers"]["Authorization"] == f"Bearer ${{{variable_of(OTHER)}}}"
+    assert credentials([ONE]).keys() == {variable_of(ONE)}
+    assert "--workers" not in command(Path("gateway.toml"), 1)
+    assert command(Path("gateway.toml"), 3)[-2:] == ["--workers", "3"]
