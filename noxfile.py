@@ -217,7 +217,7 @@ def soak(session: nox.Session) -> None:
 
 @check
 def gateway_scale(session: nox.Session) -> None:
-    """Have 50 tenants chat 5,000 times with one gateway over HTTP; `-- --postgres URL`, `-- --chats 500 --tenants 10`."""
+    """Have 50 tenants chat 5,000 times with a gateway over HTTP; `-- --postgres URL`, `-- --chats 500 --tenants 10`."""
     session.run("python", "-m", "tools.gateway_scale", *session.posargs)
 
 
