@@ -1,7 +1,8 @@
 """Every check of this repository, by name.
 
 `uv run nox` runs all of them but those that write files (`generate`, `release`, `vectors`, `web_element`) and `bench`,
-`bindings`, `fastmcp_tests`, `hosts`, `matrix`, `mcp_conformance` and `soak`. In CI (`CI=true`) it runs `soak` too.
+`bindings`, `fastmcp_tests`, `gateway_scale`, `hosts`, `matrix`, `mcp_conformance` and `soak`. In CI (`CI=true`) it runs
+`soak` too.
 
 The sessions use the environment that `uv run` made. It has the package and nox; the session `install`, with which each
 other one begins, adds the rest. Three sessions have an environment of their own: `fastmcp_tests`, because FastMCP's
@@ -212,6 +213,12 @@ def hosts(session: nox.Session) -> None:
 def soak(session: nox.Session) -> None:
     """Run one client among honest and hostile peers for 20 seconds, in CI for 120; `-- --seconds 1200` for longer."""
     session.run("python", "-m", "tools.soak", *(session.posargs or ["--seconds", "120" if IN_CI else "20"]))
+
+
+@check
+def gateway_scale(session: nox.Session) -> None:
+    """Have 50 tenants chat 5,000 times with a gateway over HTTP; `-- --postgres URL`, `-- --chats 500 --tenants 10`."""
+    session.run("python", "-m", "tools.gateway_scale", *session.posargs)
 
 
 @check

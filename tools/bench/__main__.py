@@ -10,6 +10,8 @@
     uv run nox -s bench -- audit        only the audit store of the gateway (audit.py)
     uv run nox -s bench -- gateway      only the gateway, against the AIClient that it serves (gateway.py), and what
                                         its metrics cost (gateway_metrics.py)
+    uv run nox -s bench -- gateway_litellm   only the gateway against LiteLLM's proxy, for which the package index is
+                                        needed once (gateway_litellm.py); not a part of everything
     uv run nox -s bench -- render       only the drawing of displays (render.py)
     uv run nox -s bench -- suite        only the suite: with the tool of section 1.7, against bare calls (fixture.py),
                                         and whole runs of `xmcp check server` (whole_check.py)
@@ -27,6 +29,7 @@ from tools.bench import (
     client,
     fixture,
     gateway,
+    gateway_litellm,
     gateway_metrics,
     large_events,
     providers,
@@ -114,6 +117,13 @@ def measure_gateway(rounds: int) -> None:
         report(figure)
 
 
+def measure_gateway_litellm(rounds: int) -> None:
+    """Measure the gateway against LiteLLM's proxy and print the figures."""
+    print(f"\n{'':<44}{'ratio':>8}{'bar':>7}")
+    for figure in gateway_litellm.figures(rounds):
+        report(figure)
+
+
 def measure_render(rounds: int) -> None:
     """Measure the drawing of displays and print its figures."""
     print(f"\n{'':<44}{'ms':>8}{'bar':>7}")
@@ -139,7 +149,10 @@ PARTS = {
     "gateway": measure_gateway,
     "render": measure_render,
     "suite": measure_suite,
+    "gateway_litellm": measure_gateway_litellm,
 }
+ASKED_FOR = frozenset({"gateway_litellm"})
+"""The parts that only run when they are named."""
 
 
 def main() -> None:
@@ -148,11 +161,11 @@ def main() -> None:
         prog="python -m tools.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help=f"{', '.join(PARTS)}; default: all"
+        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help=f"{', '.join(PARTS)}; default: all but the last"
     )
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
     arguments = parser.parse_args()
-    for name in arguments.parts or PARTS:
+    for name in arguments.parts or (name for name in PARTS if name not in ASKED_FOR):
         PARTS[name](5 if arguments.quick else 15)
 
 

@@ -114,7 +114,7 @@ async def _streams(gateway: Gateway, streams: int, joined: float = 0.0) -> list[
     _, p99 = _quantiles([delay for one in followed for delay in one.delays])
     of = f"{streams} streams of {RATE} pieces a second, {sum(one.events for one in followed) / pieces:.2f} events each"
     name = "gateway, text joined" if joined else "gateway"
-    memory = (full["memory"] - floor["memory"]) / streams / 1e3
+    memory = (full["memory"] - before["memory"]) / streams / 1e3
     return [
         Figure(
             f"{name}: µs of a piece of text", whole - client, 30 if joined else 60, f"client {client:.0f} more; {of}"

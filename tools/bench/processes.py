@@ -31,6 +31,8 @@ class Process:
         cpu: The processor that it runs on, if there are several; `None`: any.
         variables: Environment variables, in addition to those of this process.
         stderr: The file that gets its standard error; `None`: that of this process.
+        stdout: The file that gets its standard output; `None`: `line` reads it.
+        python: The interpreter; default: that of this process.
     """
 
     def __init__(
@@ -40,6 +42,8 @@ class Process:
         cpu: int | None = 0,
         variables: Mapping[str, str] | None = None,
         stderr: IO[bytes] | None = None,
+        stdout: IO[bytes] | None = None,
+        python: str = sys.executable,
     ) -> None:
         # The bench uses the loopback interface without a proxy, and no key or address of the environment.
         environment = {
@@ -49,10 +53,10 @@ class Process:
         }
         self.name = " ".join((module.rpartition(".")[2], *arguments))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [python, "-m", module, *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=stdout or subprocess.PIPE,
             bufsize=0,
             stderr=stderr,
             env={**environment, **(variables or {})},

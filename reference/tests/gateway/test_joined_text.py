@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from support.gateways import events_in, served, until
 from support.scripted_model import ScriptedModel
 
-from xmcp.gateway.runs.joined_text import JOINED, JoinedText
+from xmcp.gateway.runs.events import TEXT
+from xmcp.gateway.runs.joined_text import JoinedText
 from xmcp.providers.scripted import ScriptedProvider
 
 SSE = {"accept": "text/event-stream"}
 HOUR = 3600.0
 
 texts = st.tuples(
-    st.sampled_from(sorted(JOINED)),
+    st.sampled_from(sorted(TEXT)),
     st.builds(lambda step, text: {"step": step, "text": text}, st.integers(1, 3), st.text()),
 )
 others = st.tuples(st.sampled_from(["notice", "tool.started"]), st.just({"step": 1}))
@@ -36,7 +37,7 @@ async def published(offered: list[Any], seconds: float) -> list[Any]:
 
 def text_in_order(events: list[Any]) -> list[Any]:
     """Return the events with neighbouring text of one step put together."""
-    groups = groupby(events, key=lambda event: (event[0], event[1]["step"] if event[0] in JOINED else None))
+    groups = groupby(events, key=lambda event: (event[0], event[1]["step"] if event[0] in TEXT else None))
     found: list[Any] = []
     for (kind, step), group in groups:
         if step is None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.gateways import events_in, served, until
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.chat.json_values import encode_json
 from xmcp.gateway.runs import run as running
-from xmcp.gateway.runs.events import ENVELOPE_BYTES, RunEvent, new_run_id, place_of
+from xmcp.gateway.runs.events import TEXT, EventType, RunEvent, new_run_id, place_of
 from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.record import RunRecord
 from xmcp.gateway.runs.request import Caller, ChatRequest
@@ -167,32 +168,53 @@ def never_opened(_: Caller) -> Any:
     raise AssertionError("opened")
 
 
-def event(seq: int, size: int) -> RunEvent:
-    """Return an event whose size is at least `size`."""
-    return RunEvent("run", 1, seq, "text.delta", {}, b"x" * max(0, size - ENVELOPE_BYTES))
+def event(seq: int, kind: EventType, data: Mapping[str, Any]) -> RunEvent:
+    return RunEvent("run", 1, seq, kind, data, encode_json(data))
 
 
-@given(st.lists(st.integers(1, 2_000), max_size=60), st.integers(1, 20), st.integers(128, 4_000), st.integers(0, 70))
+_texts = st.builds(lambda step, text: {"step": step, "text": text}, st.integers(1, 3), st.text(max_size=600))
+_told = st.one_of(
+    st.tuples(st.sampled_from(sorted(TEXT)), _texts),
+    st.tuples(st.sampled_from(["notice", "text.delta"]), st.dictionaries(st.text(max_size=5), st.integers())),
+)
+
+
+@given(st.lists(_told, max_size=70), st.integers(1, 40), st.integers(128, 9_000), st.integers(0, 80))
+@example([("text.delta", {"step": 1, "text": "\ud800"})] * 60, 50, 2**20, 20)
 def test_a_ring_has_the_newest_events_within_its_limits_and_says_what_is_missing(
-    sizes: list[int], most: int, most_bytes: int, after: int
+    told: list[tuple[EventType, Mapping[str, Any]]], most: int, most_bytes: int, after: int
 ) -> None:
+    events = [event(seq, kind, data) for seq, (kind, data) in enumerate(told, start=1)]
     ring = EventRing(most, most_bytes)
-    for seq, size in enumerate(sizes, start=1):
-        ring.append(event(seq, size))
+    for one in events:
+        ring.append(one)
     kept = ring.after(ring.oldest - 1)
     assert kept is not None
-    assert [one.seq for one in kept] == list(range(ring.oldest, len(sizes) + 1))
+    assert kept == events[ring.oldest - 1 :]
+    assert ring.newest == len(events)
     assert ring.size == sum(one.size for one in kept)
     assert len(kept) <= most
     assert ring.size <= most_bytes or len(kept) == 1
-    if len(kept) < len(sizes):  # no more was dropped than had to be
-        assert len(kept) == most or ring.size + event(1, sizes[ring.oldest - 2]).size > most_bytes
+    if len(kept) < len(events):  # no more was dropped than had to be
+        assert len(kept) == most or ring.size + events[ring.oldest - 2].size > most_bytes
     found = ring.after(after)
     if after + 1 < ring.oldest:
         assert found is None
     else:
-        assert found is not None
-        assert [one.seq for one in found] == list(range(after + 1, len(sizes) + 1))
+        assert found == events[after:]
+
+
+def test_a_piece_of_text_that_is_kept_takes_little_memory_beside_the_text_itself() -> None:
+    texts = [f"<{number}> of piece " for number in range(1_000)]
+    ring = EventRing()
+    tracemalloc.start()
+    try:
+        for seq, text in enumerate(texts, start=1):
+            ring.append(event(seq, "text.delta", {"step": 1, "text": text}))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken / len(texts) < 150
 
 
 def test_an_event_that_is_kept_takes_little_more_memory_than_its_bytes() -> None:

@@ -35,6 +35,9 @@ EventType: TypeAlias = Literal[
 LAST: Final = frozenset({"run.finished", "run.error", "run.cancelled", "run.interrupted"})
 """The types of the last event of a run. Each run has exactly one of them."""
 
+TEXT: Final[frozenset[EventType]] = frozenset({"text.delta", "reasoning.delta"})
+"""The types of the events that are pieces of text: their data is a `step` and a `text`."""
+
 ENVELOPE_BYTES: Final = 128
 """What an event takes on the wire beside its data, in bytes, rounded up: its type, its id, what frames it."""
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from xmcp.gateway.runs.events import EventType
-
-JOINED: Final = frozenset({"text.delta", "reasoning.delta"})
+from xmcp.gateway.runs.events import TEXT, EventType
 
 
 class JoinedText:
@@ -28,7 +26,7 @@ class JoinedText:
 
     def takes(self, kind: EventType, data: Mapping[str, Any]) -> bool:
         """Return whether the event is text that is published later, with what follows; publish what came before it."""
-        if kind not in JOINED:
+        if kind not in TEXT:
             self.flush()
             return False
         if (place := (kind, data["step"])) != self._place:

@@ -1,0 +1,1 @@
+"""Many tenants at one gateway over HTTP: `python -m tools.gateway_scale`."""
