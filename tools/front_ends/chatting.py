@@ -1,0 +1,93 @@
+"""Have a client chat: its driver is a process that reads what is asked as lines, and writes what it made of each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from tools.front_ends.cases import CASES, Case
+from tools.front_ends.gateway import KEYS, Gateway, serving
+from tools.front_ends.judge import Difference, differences
+
+SECONDS: Final = 180.0
+"""Time limit for the chats of one case."""
+
+LINE_BYTES: Final = 8 * 1024 * 1024
+"""Size of the longest line that a driver may write."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The running process of a client."""
+
+    process: asyncio.subprocess.Process
+
+    async def chat(self, gateway: Gateway, case: Case, *, stream: bool) -> list[dict[str, Any]]:
+        """Have the chats of a case; return what the client made of each.
+
+        Raises:
+            RuntimeError: the driver ended, or took too long.
+        """
+        asked = {"questions": case.questions, "url": gateway.url, "key": KEYS[case.key], "model": case.model}
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({**asked, "stream": stream, "does": case.needs}).encode() + b"\n")
+        try:
+            async with asyncio.timeout(SECONDS):
+                await self.process.stdin.drain()
+                if case.stop is not None:
+                    await gateway.stopped(case.stop)
+                line = await self.process.stdout.readline()
+        except TimeoutError:
+            raise RuntimeError(f"did not end within {SECONDS:.0f} s") from None
+        if not line:
+            raise RuntimeError("ended before it had answered")
+        answers: list[dict[str, Any]] = json.loads(line)
+        return answers
+
+
+@asynccontextmanager
+async def driver(command: Sequence[str], log: Path) -> AsyncIterator[Driver]:
+    """Run the driver of a client until the block ends; what it writes besides is in `log`."""
+    pipe = asyncio.subprocess.PIPE
+    with log.open("wb") as err:
+        process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=err, limit=LINE_BYTES)
+        try:
+            yield Driver(process)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+
+def cases_for(can: frozenset[str], at_once: int) -> Iterator[tuple[str, Case, bool]]:
+    """Yield name, case and way of asking for everything that a client can do."""
+    for name, case in CASES.items():
+        if (case.needs or "chat") in can:
+            few = replace(case, questions=case.questions[:at_once], texts=case.texts[:at_once])
+            for stream in case.streams:
+                yield f"{name}, {'stream' if stream else 'whole'}", few, stream
+
+
+async def chats(
+    name: str, command: Sequence[str], wanted: Sequence[tuple[str, Case, bool]], folder: Path
+) -> list[Difference]:
+    """Have a client chat in every case; return what it made otherwise. Logs are in `folder`."""
+    found: list[Difference] = []
+    lasting = [one for one in wanted if one[1].stop is None]
+    ending = [[one] for one in wanted if one[1].stop is not None]  # a gateway that is stopped serves one case
+    async with driver(command, folder / "driver.log") as client:
+        for together in [lasting, *ending] if lasting else ending:
+            async with serving(folder) as gateway:
+                for case_name, case, stream in together:
+                    try:
+                        answers = await client.chat(gateway, case, stream=stream)
+                    except RuntimeError as error:
+                        return [*found, Difference(name, case_name, "driver", f"{error}: see {folder}/driver.log")]
+                    found += differences(name, case_name, case, answers)
+    return found
