@@ -149,8 +149,8 @@ def _instance(schema: Mapping[str, Any], question: str) -> Any:
 
 def _plain(result: str) -> str:
     """Return what a tool said, without the document that XMCP wraps it into."""
-    inside = re.search(r"<data[^>]*>(.*?)</data>", result, re.DOTALL)
-    return inside[1].strip() if inside else result
+    inside = re.search(r"<llm_output>(.*)</llm_output>", result, re.DOTALL)
+    return inside[1] if inside else result
 
 
 def _message(said: Said) -> dict[str, Any]:

@@ -40,5 +40,6 @@ def serve(chat):
     """Answer each line of standard input with `chat(asked, question, told)`, which fills in `told`."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    for line in sys.stdin:
-        print(json.dumps(asyncio.run(_all(chat, json.loads(line)))), file=answers, flush=True)
+    with asyncio.Runner() as runner:  # one loop: some clients keep connections that belong to it
+        for line in sys.stdin:
+            print(json.dumps(runner.run(_all(chat, json.loads(line)))), file=answers, flush=True)

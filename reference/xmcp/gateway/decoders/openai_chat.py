@@ -14,11 +14,12 @@ from xmcp.gateway.runs.request import ChatRequest
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A chat; whether it is streamed; and whether the stream ends with the usage."""
+    """A chat; whether it is streamed; whether the stream ends with the usage; whether the answer has a format."""
 
     request: ChatRequest
     stream: bool
     usage: bool
+    formatted: bool
 
 
 def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
@@ -39,7 +40,8 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
     named = metadata.get("conversation_id")
     own = client_tools(member(body, "tools", list) or (), "tools")
     choice = _choice(body.get("tool_choice"), own)
-    options = ChatOptions(sampler=sampler(body, response_format=_schema(body), tool_choice=choice), external_tools=own)
+    schema = _schema(body)
+    options = ChatOptions(sampler=sampler(body, response_format=schema, tool_choice=choice), external_tools=own)
     if choice is not None or body.get("tool_choice") == "none":
         # A client that wants a call wants one of its own tools: those that run inside would be called again and again.
         options["tools"] = []
@@ -56,6 +58,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
         ),
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),
+        formatted=schema is not None,
     )
 
 
