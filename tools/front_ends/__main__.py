@@ -30,8 +30,8 @@ async def run_client(name: str, folder: Path, *, newest: bool) -> Run:
     installed = await asyncio.to_thread(client.install, folder / name, newest=newest)
     print(f"{name} {installed.version}", flush=True)
     wanted = [*cases_for(client.can, client.at_once)]
-    found = await chats(name, installed.command, wanted, folder / name)
-    return found, [(name, case) for case, _, _ in wanted]
+    found, tried = await chats(name, installed.command, wanted, folder / name)
+    return found, [(name, case) for case in tried]
 
 
 async def run_suite(name: str, folder: Path) -> Run:

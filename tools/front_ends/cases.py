@@ -56,6 +56,8 @@ class Case:
         failure: The error that ends each.
         stop: How the gateway is stopped once the model has begun.
         streams: In which ways a client asks: in one piece, as a stream.
+        cut: Whether the answer does not come from the gateway, but from a proxy that ends it in its middle as if it
+            were whole: what no gateway can mend, and a client sees only if it expects a `finish_reason`.
     """
 
     questions: Sequence[str]
@@ -68,6 +70,7 @@ class Case:
     model: str = MODEL
     stop: Stop | None = None
     streams: Sequence[bool] = (False, True)
+    cut: bool = False
 
 
 def _fails(question: str, words: str, status: int | None = None, **members: Any) -> Case:
@@ -97,5 +100,6 @@ CASES: Final[Mapping[str, Case]] = {
     "model breaks off": _fails("Break off.", "broke off"),
     "gateway drains": _fails("Wait.", "stopping", stop="drain"),
     "gateway is killed": _fails("Wait.", "", stop="kill"),
+    "proxy cuts": _fails("Say hello.", "", streams=[True], cut=True),
 }
 """The cases by their names."""

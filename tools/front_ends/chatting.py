@@ -33,18 +33,21 @@ class Driver:
         Raises:
             RuntimeError: the driver ended, or took too long.
         """
-        asked = {"questions": case.questions, "url": gateway.url, "key": KEYS[case.key], "model": case.model}
+        url = gateway.cut_url if case.cut else gateway.url
+        asked = {"questions": case.questions, "url": url, "key": KEYS[case.key], "model": case.model}
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({**asked, "stream": stream, "does": case.needs}).encode() + b"\n")
+        stopping = asyncio.create_task(gateway.stop(case.stop)) if case.stop is not None else None
         try:
             async with asyncio.timeout(SECONDS):
                 await self.process.stdin.drain()
-                if case.stop is not None:
-                    await gateway.stopped(case.stop)
                 line = await self.process.stdout.readline()
         except TimeoutError:
             raise RuntimeError(f"did not end within {SECONDS:.0f} s") from None
+        finally:
+            if stopping is not None:
+                stopping.cancel()  # the client may have ended before the model began
         if not line:
             raise RuntimeError("ended before it had answered")
         answers: list[dict[str, Any]] = json.loads(line)
@@ -76,18 +79,24 @@ def cases_for(can: frozenset[str], at_once: int) -> Iterator[tuple[str, Case, bo
 
 async def chats(
     name: str, command: Sequence[str], wanted: Sequence[tuple[str, Case, bool]], folder: Path
-) -> list[Difference]:
-    """Have a client chat in every case; return what it made otherwise. Logs are in `folder`."""
+) -> tuple[list[Difference], list[str]]:
+    """Have a client chat in every case, until its driver fails; return what it made otherwise, and the cases.
+
+    Logs are in `folder`.
+    """
     found: list[Difference] = []
+    tried: list[str] = []
     lasting = [one for one in wanted if one[1].stop is None]
     ending = [[one] for one in wanted if one[1].stop is not None]  # a gateway that is stopped serves one case
-    async with driver(command, folder / "driver.log") as client:
+    log = folder / "driver.log"
+    async with driver(command, log) as client:
         for together in [lasting, *ending] if lasting else ending:
             async with serving(folder) as gateway:
                 for case_name, case, stream in together:
+                    tried.append(case_name)
                     try:
                         answers = await client.chat(gateway, case, stream=stream)
                     except RuntimeError as error:
-                        return [*found, Difference(name, case_name, "driver", f"{error}: see {folder}/driver.log")]
+                        return [*found, Difference(name, case_name, "driver", f"{error}: see {log}")], tried
                     found += differences(name, case_name, case, answers)
-    return found
+    return found, tried

@@ -40,23 +40,18 @@ _EVENTS: Final = {"front-end": "none", "xmcp": "xmcp", "openwebui": "openwebui"}
 
 @dataclass(frozen=True)
 class Gateway:
-    """A gateway that runs; `url` is the address of its `/v1`."""
+    """A gateway that runs; `url` is the address of its `/v1`, `cut_url` that of a proxy that cuts every answer."""
 
     url: str
+    cut_url: str
     model: ScriptedModel
     process: asyncio.subprocess.Process
 
-    async def stopped(self, how: Stop) -> None:
-        """Stop it once its model has begun an answer; wait until it has ended.
-
-        Raises:
-            TimeoutError: the model did not begin, or the gateway did not end.
-        """
-        async with asyncio.timeout(SECONDS):
-            await self.model.waiting.wait()
-            await asyncio.sleep(0.5)  # what the model has written reaches the client
-            self.process.send_signal(signal.SIGTERM if how == "drain" else signal.SIGKILL)
-            await self.process.wait()
+    async def stop(self, how: Stop) -> None:
+        """Stop it once its model has begun an answer."""
+        await self.model.waiting.wait()
+        await asyncio.sleep(0.5)  # what the model has written reaches the client
+        self.process.send_signal(signal.SIGTERM if how == "drain" else signal.SIGKILL)
 
 
 @asynccontextmanager
@@ -72,8 +67,9 @@ async def serving(folder: Path) -> AsyncIterator[Gateway]:
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve([listener]))
     try:
-        async with _process(folder, f"http://127.0.0.1:{listener.getsockname()[1]}/v1") as (url, process):
-            yield Gateway(url, model, process)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        async with _process(folder, f"{address}/v1") as (url, process):
+            yield Gateway(url, f"{address}/cut", model, process)
     finally:
         server.should_exit = True
         async with asyncio.timeout(SECONDS):

@@ -58,7 +58,12 @@ class ScriptedModel:
 
     def app(self) -> Starlette:
         """Return the application that serves it."""
-        return Starlette(routes=[Route("/v1/chat/completions", self._completions, methods=["POST"])])
+        return Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._completions, methods=["POST"]),
+                Route("/cut/chat/completions", _cut, methods=["POST"]),
+            ]
+        )
 
     async def _completions(self, request: Request) -> Response:
         body = await request.json()
@@ -88,6 +93,12 @@ class ScriptedModel:
         yield _chunk({}, _finish(said))
         yield _event({"choices": [], "usage": _USAGE_WITH_REASONING})
         yield b"data: [DONE]\n\n"
+
+
+async def _cut(_request: Request) -> Response:
+    """Answer as a proxy does that ends the stream in its middle: without a `finish_reason`, `[DONE]`, or an error."""
+    chunks = _chunk({"role": "assistant", "content": ""}) + _chunk({"content": HALF})
+    return Response(chunks, media_type="text/event-stream")
 
 
 def answer(body: Mapping[str, Any]) -> Said:

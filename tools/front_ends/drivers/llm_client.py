@@ -21,11 +21,13 @@ async def chat(asked, question, told):
             "model_id": "m",
             "model_name": asked["model"],
             "api_base": asked["url"],
+            "api_key_name": "xmcp",  # without it no key is sent, whatever `--key` says
             "supports_tools": True,
             "supports_schema": True,
         }
         Path(folder, "extra-openai-models.yaml").write_text(json.dumps([listed]))  # JSON is YAML
-        words = ["-m", "m", "--key", asked["key"], "--usage", "--no-log"]
+        Path(folder, "keys.json").write_text(json.dumps({"xmcp": asked["key"]}))
+        words = ["-m", "m", "--usage", "--no-log"]
         words += [] if asked["stream"] else ["--no-stream"]
         words += ["--functions", FUNCTION, "--td"] if asked["does"] == "own tools" else []
         words += ["--schema", "sum int"] if asked["does"] == "structured" else []
@@ -46,8 +48,15 @@ async def run(folder, words):
     """Return what the program writes to its two outputs, and its exit code."""
     pipe = asyncio.subprocess.PIPE
     environment = {**os.environ, "LLM_USER_PATH": folder}
-    process = await asyncio.create_subprocess_exec(PROGRAM, *words, stdout=pipe, stderr=pipe, env=environment)
-    out, err = await asyncio.wait_for(process.communicate(), 120)
+    # Without an end of its standard input it would wait for more of the question there.
+    process = await asyncio.create_subprocess_exec(
+        PROGRAM, *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+    finally:
+        if process.returncode is None:
+            process.kill()
     return out.decode(), err.decode(), process.returncode
 
 

@@ -1,7 +1,7 @@
 """openai-agents: an agent with the model of chat completions; it runs the client's own tool."""
 
 import loop
-from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
+from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseTextDeltaEvent
 from pydantic import BaseModel
@@ -27,7 +27,9 @@ async def chat(asked, question, told):
     async with AsyncOpenAI(base_url=asked["url"], api_key=asked["key"], max_retries=0, timeout=60) as client:
         model = OpenAIChatCompletionsModel(model=asked["model"], openai_client=client)
         tools = [my_clock] if asked["does"] == "own tools" else []
-        agent = Agent(name="agent", model=model, tools=tools, output_type=Sum if asked["does"] == "structured" else None)
+        output = Sum if asked["does"] == "structured" else None
+        settings = ModelSettings(include_usage=True)  # it asks only OpenAI itself for the usage of a stream
+        agent = Agent(name="agent", model=model, model_settings=settings, tools=tools, output_type=output)
         if asked["stream"]:
             done = Runner.run_streamed(agent, question)
             async for event in done.stream_events():
