@@ -57,11 +57,12 @@ def main() -> None:
 
 def report(names: list[str], folder: Path, *, newest: bool) -> int:
     """Run the front ends one after the other and print what became of them; return the exit code."""
-    found, ran = [], []
+    found: list[Difference] = []
+    ran: list[tuple[str, str]] = []
     for name in names:
         (folder / name).mkdir(parents=True, exist_ok=True)
-        one = run_client(name, folder, newest=newest) if name in CLIENTS else run_suite(name, folder)
-        more, tried = asyncio.run(one)
+        running = run_client(name, folder, newest=newest) if name in CLIENTS else run_suite(name, folder)
+        more, tried = asyncio.run(running)
         found += more
         ran += tried
     judgement = judged(found, exceptions(EXCEPTIONS.read_text(encoding="utf-8")), ran)

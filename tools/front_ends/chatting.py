@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +41,8 @@ class Driver:
         stopping = asyncio.create_task(gateway.stop(case.stop)) if case.stop is not None else None
         try:
             async with asyncio.timeout(SECONDS):
-                await self.process.stdin.drain()
+                with suppress(ConnectionError):  # the driver has ended: there is no line to read either
+                    await self.process.stdin.drain()
                 line = await self.process.stdout.readline()
         except TimeoutError:
             raise RuntimeError(f"did not end within {SECONDS:.0f} s") from None

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import uvicorn
 
@@ -23,6 +23,9 @@ from tools.front_ends.scripted_model import ScriptedModel
 
 SECONDS: Final = 60.0
 """Time limit for the start of a process, and for its end."""
+
+LOG_BYTES: Final = 64 * 1024
+"""So much of what a gateway writes is read."""
 
 KEYS: Final[Mapping[str, str]] = {
     "front-end": "xmcp_front_end",
@@ -85,9 +88,9 @@ async def _process(folder: Path, model_url: str) -> AsyncIterator[tuple[str, asy
             sys.executable, "-m", "xmcp", "gateway", str(file), stderr=log, env={**os.environ, "OPENAI_API_KEY": "none"}
         )
         try:
-            yield await _address(folder / "gateway.log", process), process
+            yield await _address(log, process), process
         finally:
-            with suppress(ProcessLookupError):
+            if process.returncode is None:
                 process.terminate()
             try:
                 async with asyncio.timeout(SECONDS):
@@ -97,14 +100,19 @@ async def _process(folder: Path, model_url: str) -> AsyncIterator[tuple[str, asy
                 await process.wait()
 
 
-async def _address(log: Path, process: asyncio.subprocess.Process) -> str:
+async def _address(log: IO[bytes], process: asyncio.subprocess.Process) -> str:
     with suppress(TimeoutError):
         async with asyncio.timeout(SECONDS):
             while process.returncode is None:
-                if found := re.search(r"served on (http://\S+:\d+)", log.read_text(encoding="utf-8")):
-                    return f"{found[1]}/v1"
+                if found := re.search(rb"served on (http://\S+:\d+)", _written(log)):
+                    return f"{found[1].decode()}/v1"
                 await asyncio.sleep(0.05)
-    sys.exit(f"the gateway did not start:\n{log.read_text(encoding='utf-8')}")
+    sys.exit(f"the gateway did not start:\n{_written(log).decode()}")
+
+
+def _written(log: IO[bytes]) -> bytes:
+    # Without a seek: the process writes at the place that it shares with this file.
+    return os.pread(log.fileno(), LOG_BYTES, 0)
 
 
 def _config(model_url: str) -> str:

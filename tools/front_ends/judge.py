@@ -49,7 +49,7 @@ def exceptions(text: str) -> list[Exception_]:
 
 def differences(front_end: str, name: str, case: Case, answers: Sequence[Mapping[str, Any]]) -> list[Difference]:
     """Return what a client made otherwise than the case says. `answers` are those of a driver, one for a question."""
-    found = {}  # of equal differences in many chats, one says it all
+    found: dict[str, Difference] = {}  # of equal differences in many chats, one says it all
     for place, told in enumerate(answers):
         for part, words in _parts(case, place, told):
             found.setdefault(part, Difference(front_end, name, part, words))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xmcp import XMCP
 
-mcp: Any = XMCP("front-ends")
+mcp = XMCP("front-ends")
 
 
 @mcp.tool

@@ -4,9 +4,9 @@ import os
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or it asks another machine for its prices
 
-import litellm  # noqa: E402
-import loop  # noqa: E402
-from pydantic import BaseModel  # noqa: E402
+import litellm
+import loop
+from pydantic import BaseModel
 
 TOOL = {"type": "function", "function": {"name": "my_clock", "parameters": {"type": "object", "properties": {}}}}
 
@@ -40,7 +40,7 @@ async def chat(asked, question, told):
         if not (own and calls):
             told["calls"] = [call.function.name for call in calls]
             return
-        messages.append({"role": "assistant", "content": message.content, "tool_calls": [c.model_dump() for c in calls]})
+        messages.append(message.model_dump(include={"role", "content", "tool_calls"}))
         for call in calls:
             told["ran"].append(call.function.name)
             messages.append({"role": "tool", "tool_call_id": call.id, "content": loop.OWN_TOOL_SAYS})

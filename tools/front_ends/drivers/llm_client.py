@@ -14,19 +14,24 @@ PROGRAM = Path(sys.executable).with_name("llm")
 FUNCTION = 'def my_clock() -> str:\n    "Return the time."\n    return "noon"\n'
 
 
+def configure(folder, asked):
+    """Write the model and its key into the folder of the program."""
+    listed = {
+        "model_id": "m",
+        "model_name": asked["model"],
+        "api_base": asked["url"],
+        "api_key_name": "xmcp",  # without it no key is sent, whatever `--key` says
+        "supports_tools": True,
+        "supports_schema": True,
+    }
+    Path(folder, "extra-openai-models.yaml").write_text(json.dumps([listed]))  # JSON is YAML
+    Path(folder, "keys.json").write_text(json.dumps({"xmcp": asked["key"]}))
+
+
 async def chat(asked, question, told):
     """Have one chat."""
     with tempfile.TemporaryDirectory() as folder:
-        listed = {
-            "model_id": "m",
-            "model_name": asked["model"],
-            "api_base": asked["url"],
-            "api_key_name": "xmcp",  # without it no key is sent, whatever `--key` says
-            "supports_tools": True,
-            "supports_schema": True,
-        }
-        Path(folder, "extra-openai-models.yaml").write_text(json.dumps([listed]))  # JSON is YAML
-        Path(folder, "keys.json").write_text(json.dumps({"xmcp": asked["key"]}))
+        configure(folder, asked)
         words = ["-m", "m", "--usage", "--no-log"]
         words += [] if asked["stream"] else ["--no-stream"]
         words += ["--functions", FUNCTION, "--td"] if asked["does"] == "own tools" else []
