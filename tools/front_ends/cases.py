@@ -37,7 +37,8 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that a client must show: with this HTTP status, unless the stream had begun, and these words."""
+    """An error that a client must show: with this HTTP status, unless the stream had begun, and with `words`, a
+    regular expression."""
 
     words: str
     status: int | None = None
@@ -99,7 +100,7 @@ CASES: Final[Mapping[str, Case]] = {
     "model is down": _fails("Fail: down", "cannot be reached", 503),
     "model breaks off": _fails("Break off.", "broke off"),
     "gateway drains": _fails("Wait.", "stopping", stop="drain"),
-    "gateway is killed": _fails("Wait.", "", stop="kill"),
-    "proxy cuts": _fails("Say hello.", "", streams=[True], cut=True),
+    "gateway is killed": _fails("Wait.", "[Cc]onnection error|Cannot connect|terminated", stop="kill"),
+    "proxy cuts": _fails("Say hello.", "finish.reason", streams=[True], cut=True),
 }
 """The cases by their names."""

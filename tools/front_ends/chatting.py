@@ -48,11 +48,20 @@ class Driver:
             raise RuntimeError(f"did not end within {SECONDS:.0f} s") from None
         finally:
             if stopping is not None:
-                stopping.cancel()  # the client may have ended before the model began
+                await _over(stopping, gateway)
         if not line:
             raise RuntimeError("ended before it had answered")
         answers: list[dict[str, Any]] = json.loads(line)
         return answers
+
+
+async def _over(stopping: asyncio.Task[None], gateway: Gateway) -> None:
+    """Wait for the end of a gateway that is being stopped; a client can have failed before there was occasion to."""
+    if not gateway.model.waiting.is_set():
+        stopping.cancel()
+    await asyncio.wait({stopping})
+    if not stopping.cancelled():
+        stopping.result()
 
 
 @asynccontextmanager

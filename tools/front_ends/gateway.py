@@ -51,10 +51,16 @@ class Gateway:
     process: asyncio.subprocess.Process
 
     async def stop(self, how: Stop) -> None:
-        """Stop it once its model has begun an answer."""
+        """Stop it once its model has begun an answer; wait for its end.
+
+        Raises:
+            TimeoutError: it did not end.
+        """
         await self.model.waiting.wait()
         await asyncio.sleep(0.5)  # what the model has written reaches the client
         self.process.send_signal(signal.SIGTERM if how == "drain" else signal.SIGKILL)
+        async with asyncio.timeout(SECONDS):
+            await self.process.wait()
 
 
 @asynccontextmanager
