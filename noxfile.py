@@ -1,8 +1,8 @@
 """Every check of this repository, by name.
 
 `uv run nox` runs all of them but those that write files (`generate`, `release`, `vectors`, `web_element`) and `bench`,
-`bindings`, `fastmcp_tests`, `gateway_scale`, `hosts`, `matrix`, `mcp_conformance` and `soak`. In CI (`CI=true`) it runs
-`soak` too.
+`bindings`, `fastmcp_tests`, `gateway_clients`, `gateway_scale`, `hosts`, `matrix`, `mcp_conformance` and `soak`. In CI
+(`CI=true`) it runs `soak` too.
 
 The sessions use the environment that `uv run` made. It has the package and nox; the session `install`, with which each
 other one begins, adds the rest. Three sessions have an environment of their own: `fastmcp_tests`, because FastMCP's
@@ -207,6 +207,12 @@ def fastmcp_tests(session: nox.Session) -> None:
 def hosts(session: nox.Session) -> None:
     """Run the hosts that run here and compare what their model gets with the data of `xmcp see`; `-- codex` for one."""
     session.run("python", "-m", "tools.hosts", *session.posargs)
+
+
+@check
+def gateway_clients(session: nox.Session) -> None:
+    """Have SDKs and frameworks chat through the gateway, and two suites judge it; `-- litellm llm-comply` for two."""
+    session.run("python", "-m", "tools.front_ends", *session.posargs)
 
 
 @check

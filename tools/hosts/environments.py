@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tools.node_packages import NODE_FOLDER, Packages
+from tools.python_environments import environment, version_in
 
 ROOT: Final = Path(__file__).parents[2]
 DRIVERS: Final = Path(__file__).with_name("drivers")
 NODE_PACKAGES: Final = Packages(Path(__file__).with_name("npm"), "They are hosts whose behaviour is measured.")
-INSTALL_SECONDS: Final = 900.0
 
 
 @dataclass(frozen=True)
@@ -43,12 +40,8 @@ class PythonHost:
         Raises:
             SystemExit: that failed; the message holds the output of uv.
         """
-        python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-        if not python.exists():
-            _uv("venv", "--quiet", str(folder))
-        _uv("pip", "install", "--quiet", "--python", str(python), *self.requirements)
-        shown = f"from importlib.metadata import version; print(version({self.package!r}))"
-        version = subprocess.run([python, "-c", shown], capture_output=True, text=True, check=True).stdout.strip()
+        python = environment(folder, self.requirements)
+        version = version_in(python, self.package)
         return Installed(version, (str(python), str(DRIVERS / self.driver)))
 
 
@@ -104,16 +97,3 @@ RUN_HERE: Final[dict[str, PythonHost | NodeHost | OwnHost]] = {
     "aiclient": OwnHost("aiclient_host.py"),
 }
 """The hosts that this machine can run, by their names in hosts.json."""
-
-
-def _uv(*arguments: str) -> None:
-    program = shutil.which("uv")
-    if program is None:
-        sys.exit("`uv` is not on PATH; install it with `pip install uv`, then run this again.")
-    done = _run([program, *arguments])
-    if done.returncode:
-        sys.exit(f"`uv {' '.join(arguments)}` failed:\n{done.stdout}{done.stderr}")
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)

@@ -173,6 +173,10 @@ class Gateway:
         names = {tool["name"] for tool in self.tools_for(caller)}
         return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
+    def may_call_tools(self, chat: ChatRequest) -> bool:
+        """Return whether tools of servers can run in a chat, also those of servers that are not connected yet."""
+        return not chat.model.endswith(PLAIN) and chat.options.get("tools") != [] and bool(self.ai.servers)
+
     def take_place(self, place: WorkerPlace) -> None:
         """Be one of several processes, from now on: what begins here belongs here.
 

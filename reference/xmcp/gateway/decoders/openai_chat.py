@@ -14,11 +14,12 @@ from xmcp.gateway.runs.request import ChatRequest
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A chat; whether it is streamed; and whether the stream ends with the usage."""
+    """A chat; whether it is streamed; whether the stream ends with the usage; whether the answer has a format."""
 
     request: ChatRequest
     stream: bool
     usage: bool
+    formatted: bool
 
 
 def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
@@ -38,7 +39,8 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
     metadata = member(body, "metadata", dict) or {}
     named = metadata.get("conversation_id")
     own = client_tools(member(body, "tools", list) or (), "tools")
-    options = chat_options(body, own, body.get("tool_choice"), _schema(body))
+    schema = _schema(body)
+    options = chat_options(body, own, body.get("tool_choice"), schema)
     stream_options = member(body, "stream_options", dict) or {}
     return CompletionRequest(
         ChatRequest(
@@ -52,6 +54,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
         ),
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),
+        formatted=schema is not None,
     )
 
 

@@ -48,11 +48,14 @@ class ChunkEncoder:
     Args:
         usage: Whether the caller asked for `stream_options.include_usage`.
         profile: What is said beside the text.
+        answer_alone: Whether the content is the answer and nothing that was said or shown before it. Only at its end it
+            is known which text that is, so that it comes in one piece.
     """
 
-    def __init__(self, *, usage: bool, profile: Profile) -> None:
+    def __init__(self, *, usage: bool, profile: Profile, answer_alone: bool = False) -> None:
         self._usage = usage
         self._profile = profile
+        self._answer_alone = answer_alone
         self._head: dict[str, Any] = {}
         self._step: int | None = None
         """The step of the last text; `None` before the first."""
@@ -71,9 +74,12 @@ class ChunkEncoder:
                 # In place of events that are not kept any more.
                 self._begin(event.run_id, data["model"], data["created"])
                 segments = [one.get("text") or one.get("display") for one in data["segments"]]
+                segments = [] if self._answer_alone else segments
                 yield self._delta({"role": "assistant", "content": _content(segments, self._profile)})
                 if segments:
                     self._step = data["step"] if isinstance(segments[-1], str) else 0
+            case "text.delta" | "stream.reset" | "display" if self._answer_alone:
+                pass
             case "text.delta":
                 yield self._delta({"content": self._separated(data["step"], data["text"])})
             case "reasoning.delta" if self._profile != "none":
@@ -83,6 +89,8 @@ class ChunkEncoder:
             case "display" if self._profile != "xmcp":
                 yield self._delta({"content": self._separated(0, as_markdown(data["envelope"]))})
             case "run.finished":
+                if self._answer_alone and data["answer"]:
+                    yield self._delta({"content": data["answer"]})
                 for place, call in enumerate(data.get("tool_calls", ())):
                     yield self._delta({"tool_calls": [{"index": place, **_call(call)}]})
                 yield self._delta({}, _FINISH.get(data["stop_reason"], "stop"))
@@ -176,9 +184,9 @@ def _status_line(event: RunEvent) -> dict[str, Any] | None:
             return None
 
 
-def whole(run_id: str, state: RunState, profile: Profile) -> dict[str, Any]:
-    """Return the completion of a finished run in one piece."""
-    content = _content(state.segments, profile)
+def whole(run_id: str, state: RunState, profile: Profile, *, answer_alone: bool = False) -> dict[str, Any]:
+    """Return the completion of a finished run in one piece; `answer_alone` as for `ChunkEncoder`."""
+    content = state.answer or "" if answer_alone else _content(state.segments, profile)
     message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None, "annotations": []}
     if state.tool_calls:
         message |= {"content": content or None, "tool_calls": [_call(call) for call in state.tool_calls]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -21,12 +22,15 @@ async def completions(request: Request) -> ASGIApp:
     asked = await Asked.by(request)
     wanted = await asked.decoded(decoding.decode, request.headers.get("x-openwebui-chat-id"))
     profile = caller_of(request).profile
+    # A client parses such an answer, and could not if it had what the model says before it calls tools inside.
+    alone = wanted.formatted and gateway_of(request).may_call_tools(wanted.request)
     following = await asked.begin(replace(wanted.request, can_be_asked=wanted.stream and profile == "xmcp"))
     if wanted.stream:
-        return await following.stream(encoding.ChunkEncoder(usage=wanted.usage, profile=profile))
+        return await following.stream(encoding.ChunkEncoder(usage=wanted.usage, profile=profile, answer_alone=alone))
     await following.to_the_end()
     run = following.run
-    completion = await in_worker_if_large(run.size, encoding.whole, run.id, run.state, profile)
+    written = partial(encoding.whole, run.id, run.state, profile, answer_alone=alone)
+    completion = await in_worker_if_large(run.size, written)
     return json_response(completion, headers=following.headers)
 
 
