@@ -1,10 +1,11 @@
-"""`response_format` of `/v1`: the content is the answer that fits the schema, and nothing that was said before it."""
+"""Answers with a format, of `/v1` and its responses: they are alone, without what was said or shown before them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import openai
+import pydantic
 import pytest
 from support.gateways import chunks_in, served
 from support.scripted_model import ScriptedModel, asks
@@ -90,3 +91,24 @@ async def test_words_beside_a_call_of_the_clients_own_tool_are_no_answer_to_pars
         (choice,) = answer.json()["choices"]
         assert choice["message"]["tool_calls"][0]["function"]["name"] == "ask_page"
         assert (choice["finish_reason"], choice["message"]["content"]) == ("tool_calls", None)
+
+
+@pytest.mark.parametrize("profile", ["none", "xmcp", "openwebui"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_response_with_a_format_is_parsed_whatever_was_said_and_shown_before(
+    profile: str, stream: bool
+) -> None:
+    class Sum(pydantic.BaseModel):
+        sum: int
+
+    config = {"openai": {"events": profile}}
+    async with served(adding(JSON), config, display="continue") as gateway, gateway.openai() as client:
+        if stream:
+            async with client.responses.stream(model="assistant", input="2+3?", text_format=Sum) as events:
+                response = await events.get_final_response()
+        else:
+            response = await client.responses.parse(model="assistant", input="2+3?", text_format=Sum)
+        kept = await client.responses.retrieve(response.id)
+    assert response.output_parsed == Sum(sum=5)
+    assert [item.type for item in response.output if item.type != "reasoning"] == ["message"]
+    assert kept.output_text == JSON

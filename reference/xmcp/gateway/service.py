@@ -173,9 +173,16 @@ class Gateway:
         names = {tool["name"] for tool in self.tools_for(caller)}
         return names if wanted is None or callable(wanted) else names.intersection(wanted)
 
-    def may_call_tools(self, chat: ChatRequest) -> bool:
-        """Return whether tools of servers can run in a chat, also those of servers that are not connected yet."""
-        return not chat.model.endswith(PLAIN) and chat.options.get("tools") != [] and bool(self.ai.servers)
+    def answers_alone(self, chat: ChatRequest) -> bool:
+        """Return whether OpenAI's clients are to get the answer of a chat and nothing that is said or shown before it.
+
+        Where it has a format they parse it, and could not if what the model says before it calls tools were there.
+        """
+        sampler = chat.options.get("sampler")
+        formatted = sampler is not None and sampler.response_format is not None
+        # Also those of servers that are not connected yet.
+        may_call = not chat.model.endswith(PLAIN) and chat.options.get("tools") != [] and bool(self.ai.servers)
+        return formatted and may_call
 
     def take_place(self, place: WorkerPlace) -> None:
         """Be one of several processes, from now on: what begins here belongs here.

@@ -19,7 +19,6 @@ class CompletionRequest:
     request: ChatRequest
     stream: bool
     usage: bool
-    formatted: bool
 
 
 def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
@@ -39,8 +38,7 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
     metadata = member(body, "metadata", dict) or {}
     named = metadata.get("conversation_id")
     own = client_tools(member(body, "tools", list) or (), "tools")
-    schema = _schema(body)
-    options = chat_options(body, own, body.get("tool_choice"), schema)
+    options = chat_options(body, own, body.get("tool_choice"), _schema(body))
     stream_options = member(body, "stream_options", dict) or {}
     return CompletionRequest(
         ChatRequest(
@@ -54,7 +52,6 @@ def decode(body: Mapping[str, Any], chat_id: str | None) -> CompletionRequest:
         ),
         stream=bool(member(body, "stream", bool)),
         usage=bool(member(stream_options, "include_usage", bool)),
-        formatted=schema is not None,
     )
 
 

@@ -41,11 +41,14 @@ class ResponseEncoder:
     Args:
         echo: What the response says again of the request.
         profile: What is said beside the text.
+        answer_alone: Whether the text is the answer and nothing that was said or shown before it. Only at its end it is
+            known which text that is, so that it comes in one piece.
     """
 
-    def __init__(self, echo: Mapping[str, Any], profile: Profile) -> None:
+    def __init__(self, echo: Mapping[str, Any], profile: Profile, *, answer_alone: bool = False) -> None:
         self._echo = echo
         self._profile = profile
+        self._answer_alone = answer_alone
         self._about: tuple[str, str, int] = "", "", 0
         """The run, its model, and when it began."""
         self._number = -1
@@ -72,10 +75,13 @@ class ResponseEncoder:
                 self._about = event.run_id, data["model"], data["created"]
                 yield "response.created", {"response": self._response("in_progress")}
                 yield "response.in_progress", {"response": self._response("in_progress")}
-                for place, one in enumerate(data.get("segments", ()), start=1):
+                segments = () if self._answer_alone else data.get("segments", ())
+                for place, one in enumerate(segments, start=1):
                     # In place of events that are not kept any more; all texts but the last are of earlier steps.
-                    step = data["step"] if place == len(data["segments"]) else -place
+                    step = data["step"] if place == len(segments) else -place
                     yield from self._show(step, one["text"]) if "text" in one else self._display(one["display"])
+            case "text.delta" | "stream.reset" | "display" if self._answer_alone:
+                pass
             case "text.delta":
                 yield from self._show(data["step"], data["text"])
             case "reasoning.delta" if self._profile != "none":
@@ -85,6 +91,8 @@ class ResponseEncoder:
             case "display":
                 yield from self._display(data["envelope"])
             case "run.finished":
+                if self._answer_alone:
+                    yield from self._write("message", data["answer"] or "")
                 yield from self._close()
                 for call in data.get("tool_calls", ()):
                     yield from self._call(call)
@@ -200,9 +208,14 @@ _EMPTY: Final[Mapping[str, Mapping[str, Any]]] = {"message": {"content": []}, "r
 """What an item that was added has no part of yet."""
 
 
-def whole(run_id: str, state: RunState, echo: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    """Return the response of a run in one piece, as far as it has come; without reasoning."""
-    texts = _texts(state.segments, profile)
+def whole(
+    run_id: str, state: RunState, echo: Mapping[str, Any], profile: Profile, *, answer_alone: bool = False
+) -> dict[str, Any]:
+    """Return the response of a run in one piece, as far as it has come; without reasoning.
+
+    `answer_alone` as for `ResponseEncoder`.
+    """
+    texts = [*filter(None, [state.answer])] if answer_alone else _texts(state.segments, profile)
     output = [_message(item_id("msg", run_id, place), text, "completed") for place, text in enumerate(texts)]
     output += [_function_call(run_id, len(texts) + place, call) for place, call in enumerate(state.tool_calls)]
     reason = _INCOMPLETE.get(state.stop_reason or "")

@@ -22,8 +22,7 @@ async def completions(request: Request) -> ASGIApp:
     asked = await Asked.by(request)
     wanted = await asked.decoded(decoding.decode, request.headers.get("x-openwebui-chat-id"))
     profile = caller_of(request).profile
-    # A client parses such an answer, and could not if it had what the model says before it calls tools inside.
-    alone = wanted.formatted and gateway_of(request).may_call_tools(wanted.request)
+    alone = gateway_of(request).answers_alone(wanted.request)
     following = await asked.begin(replace(wanted.request, can_be_asked=wanted.stream and profile == "xmcp"))
     if wanted.stream:
         return await following.stream(encoding.ChunkEncoder(usage=wanted.usage, profile=profile, answer_alone=alone))

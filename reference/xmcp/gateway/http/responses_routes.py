@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -36,7 +37,8 @@ async def create(request: Request) -> ASGIApp:
     can_be_asked = wanted.stream and caller.profile == "xmcp"
     following = await asked.begin(replace(wanted.request, can_be_asked=can_be_asked))
     if wanted.stream:
-        return await following.stream(encoding.ResponseEncoder(wanted.echo, caller.profile))
+        alone = gateway_of(request).answers_alone(wanted.request)
+        return await following.stream(encoding.ResponseEncoder(wanted.echo, caller.profile, answer_alone=alone))
     await following.to_the_end()
     return await _whole(request, following.run, wanted.echo, following.headers)
 
@@ -71,5 +73,7 @@ def _run_of(request: Request) -> Run:
 
 async def _whole(request: Request, run: Run, echo: Any = None, headers: Any = None) -> Response:
     profile = caller_of(request).profile
-    response = await in_worker_if_large(run.size, encoding.whole, run.id, run.state, echo or {}, profile)
+    alone = gateway_of(request).answers_alone(run.request)
+    written = partial(encoding.whole, run.id, run.state, echo or {}, profile, answer_alone=alone)
+    response = await in_worker_if_large(run.size, written)
     return json_response(response, headers=headers)
