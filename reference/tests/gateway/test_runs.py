@@ -138,7 +138,7 @@ async def test_a_run_that_is_cancelled_before_its_first_step_ends_at_once(monkey
     ended: list[RunRecord] = []
     limits = RunLimits(deadline=30, first_event=30, idle=30, grace=30)
     asked = ChatRequest(surface="chat", model="m", query="hi")
-    run = running.Run(asked, Caller("k"), never_opened, limits, [], ended.append)
+    run = running.Run(new_run_id(), asked, Caller("k"), never_opened, limits, [], ended.append)
     run.start()
     run.cancel("caller")
     async with asyncio.timeout(30):

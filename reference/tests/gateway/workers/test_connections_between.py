@@ -78,13 +78,13 @@ async def test_a_client_that_is_gone_has_its_run_cancelled_in_the_other_process(
 
 
 async def test_a_reader_that_takes_nothing_is_dropped_by_both_and_the_run_goes_on(tmp_path: Path) -> None:
-    piece = "x" * 65_536
+    piece = "€" * 65_536
 
     async def pause() -> None:
         await asyncio.sleep(0.005)
 
-    pieces = [one for _ in range(160) for one in (piece, pause)]
-    model = ScriptedModel([*pieces, Completion(piece * 160)])
+    pieces = [one for _ in range(100) for one in (piece, pause)]
+    model = ScriptedModel([*pieces, Completion(piece * 100)])
     config = {"listen": {"send_seconds": 0.5}}
     async with workers(tmp_path, model, config) as up, stuck_reader(up) as stuck:
         await model.asked.wait()
@@ -106,7 +106,7 @@ async def test_a_reader_that_is_dropped_takes_no_other_with_it(tmp_path: Path) -
 
     async def answer(request: Any) -> Any:
         if "much" in str(request.messages):
-            return ["x" * 20_000_000, dropped.wait, "x" * 1_000_000]
+            return ["€" * 7_000_000, dropped.wait, "€" * 300_000]
         return ["a", go_on.wait, Completion("ab")]
 
     async with workers(tmp_path, ScriptedModel(then=answer)) as up, up.all[0].http(headers=SSE) as http:
