@@ -83,7 +83,7 @@ async def test_what_was_forgotten_is_shown_by_no_run_and_no_mark(path: str, tmp_
         await http.post("/chat", json={**asked, "input": "another"})
         other = await http.post("/chat", json={"input": "hi", "session_id": "t"})
         if "{}" in path:
-            up.gateway.sessions.drop((None, "s"))  # it is in the archive alone
+            up.gateway.memory.sessions.drop((None, "s"))  # it is in the archive alone
         assert len(up.gateway.runs._rounds._rounds) == 1
         conversation = up.gateway.archive.conversation_of(None, "s")
         assert (await http.delete(path.format(conversation))).status_code == 204

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.loop.fallback import Fallback
 from xmcp.gateway.access.access import Access
 from xmcp.gateway.access.quota_hook import spends_for
 from xmcp.gateway.approval import matches
-from xmcp.gateway.audit.errors import AuditError, ConversationRunning
 from xmcp.gateway.audit.reports import Reports
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.grants import is_within
+from xmcp.gateway.memory import Memory
 from xmcp.gateway.runs.admission import AdmissionLimits
 from xmcp.gateway.runs.events import new_run_id_at
 from xmcp.gateway.runs.kept import Keeping
 from xmcp.gateway.runs.observer import RunObserver
 from xmcp.gateway.runs.patience import RunLimits
 from xmcp.gateway.runs.registry import Runs
-from xmcp.gateway.runs.request import Caller, ChatRequest
+from xmcp.gateway.runs.request import PLAIN, Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run
-from xmcp.gateway.sessions.answered import Answered
-from xmcp.gateway.sessions.rehydration import rehydrated
-from xmcp.gateway.sessions.sessions import MAX_WORKERS, Name, Session, SessionBusy, Sessions
-from xmcp.gateway.sessions.window import Window, settled, size_of, within
+from xmcp.gateway.sessions.sessions import MAX_WORKERS
 
 if TYPE_CHECKING:
-    from xmcp.chat.messages import Message
     from xmcp.client.ai_client import AIClient
     from xmcp.client.servers.pool import ToolChanges
     from xmcp.gateway.audit.archive import Archive
@@ -47,9 +42,6 @@ _log: Final = logging.getLogger("xmcp.gateway")
 
 REFRESH_SECONDS: Final = 5.0
 """Least number of seconds between two listings of all tools that callers ask for."""
-
-PLAIN: Final = ":plain"
-"""What a caller writes behind the name of a model to have it without tools, for titles and other chores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +94,8 @@ class Gateway:
         self.cache = cache
         self.observers: list[RunObserver] = [*([audit] if audit is not None else []), *observers]
         self.archive = archive
-        own, kept = config.runs, config.sessions
-        self.sessions = Sessions(
-            Window(kept.max_messages, kept.max_bytes),
-            Keeping(kept.keep_seconds, kept.keep_bytes, kept.max_per_tenant),
-        )
-        self.answered = Answered(self.sessions.window, Keeping(own.response_seconds, own.response_bytes))
+        own = config.runs
+        self.memory = Memory(config.sessions, own, archive)
         self.runs = Runs(
             self._open_chat,
             RunLimits(
@@ -121,7 +109,7 @@ class Gateway:
             Keeping(own.keep_seconds, own.keep_bytes),
             Keeping(own.client_tool_seconds, own.client_tool_bytes),
             self.observers,
-            self._ended,
+            self.memory.ended,
         )
         self.stopping = False
         """Whether the gateway is about to stop, and load balancers should send no more."""
@@ -167,7 +155,7 @@ class Gateway:
 
     def offered_in(self, chat: ChatRequest, caller: Caller) -> set[str]:
         """Return the names of the tools of servers that the model is offered in a chat; none if it wants no such."""
-        if chat.model.endswith(PLAIN):
+        if chat.is_plain:
             return set()
         wanted = chat.options.get("tools")
         names = {tool["name"] for tool in self.tools_for(caller)}
@@ -181,7 +169,7 @@ class Gateway:
         sampler = chat.options.get("sampler")
         formatted = sampler is not None and sampler.response_format is not None
         # Also those of servers that are not connected yet.
-        may_call = not chat.model.endswith(PLAIN) and chat.options.get("tools") != [] and bool(self.ai.servers)
+        may_call = not chat.is_plain and chat.options.get("tools") != [] and bool(self.ai.servers)
         return formatted and may_call
 
     def take_place(self, place: WorkerPlace) -> None:
@@ -193,7 +181,7 @@ class Gateway:
         if place.count > MAX_WORKERS:
             raise ValueError(f"A gateway has at most {MAX_WORKERS} processes, not {place.count}.")
         self.runs.new_id = partial(new_run_id_at, place)
-        self.sessions.worker = place.number
+        self.memory.sessions.worker = place.number
 
     async def start(self, request: ChatRequest, caller: Caller, mark: RequestMark) -> tuple[Run, bool]:
         """Return a run for a request, and whether it was begun before. One of a session knows what was said in it.
@@ -206,79 +194,15 @@ class Gateway:
             return await self.runs.start(request, caller, mark)
         name = caller.tenant, request.session_id
         if request.continues:
-            self.sessions.claim(name)
+            self.memory.sessions.claim(name)
         begun = False
         try:
-            run, joined = await self.runs.start(await self._recalled(request, name), caller, mark)
+            run, joined = await self.runs.start(await self.memory.recalled(request, name), caller, mark)
             begun = not joined
             return run, joined
         finally:
             if request.continues and not begun:
-                self.sessions.release(name)
-
-    async def session(self, name: Name) -> Session | None:
-        """Return what is remembered of a session, in memory or in the audit store; `None` if nothing is.
-
-        Raises:
-            AuditError, Overloaded: the store cannot be read.
-        """
-        found = self.sessions.get(name)
-        if found is None and (messages := await self._restored(name)):
-            return self.sessions.described(name, messages)
-        return found
-
-    async def earlier(self, run_ids: Collection[str], tenant: str | None) -> dict[str, Sequence[Message]]:
-        """Return the conversations after runs of a tenant that `/v1/responses` began, as far as they are known.
-
-        Raises:
-            AuditError, Overloaded: one is not in memory, and the store cannot be read.
-        """
-        known = {run_id: self.answered.get(run_id, tenant) for run_id in run_ids}
-        missing = [run_id for run_id, history in known.items() if history is None]
-        stored = await self.archive.run_histories(tenant, missing) if missing and self.archive is not None else {}
-        within_window = {run_id: within(history, self.sessions.window) for run_id, history in stored.items()}
-        return {run_id: history for run_id, history in known.items() if history is not None} | within_window
-
-    async def forget_session(self, name: Name) -> bool:
-        """Forget a session with its ended runs, in memory and in the audit store; return whether there was any.
-
-        Raises:
-            SessionBusy: a chat of it runs.
-            AuditError, Overloaded: the store cannot be read or written; the session is as it was.
-        """
-        if self.runs.has_running(*name):
-            raise SessionBusy  # it would be remembered again when that chat ends
-        self.sessions.claim(name)
-        try:
-            archive = self.archive
-            stored = archive is not None and await archive.delete(name[0], archive.conversation_of(*name))
-            kept = self._forget_runs(name[0], lambda _, session: session == name[1])
-            return self.sessions.drop(name) or stored or kept
-        except ConversationRunning:
-            raise SessionBusy from None
-        finally:
-            self.sessions.release(name)
-
-    async def forget_conversation(self, archive: Archive, tenant: str | None, conversation_id: str) -> bool:
-        """Delete a conversation from the audit store, and forget its session; return whether there was one.
-
-        Raises:
-            SessionBusy, ConversationRunning: a chat of it runs.
-            AuditError, Overloaded: the store cannot be read or written; all is as it was.
-        """
-        for session in self.sessions.of(tenant):
-            if archive.conversation_of(tenant, session.id) == conversation_id:
-                return await self.forget_session((tenant, session.id))
-        deleted = await archive.delete(tenant, conversation_id)
-
-        def is_of(run_id: str, session: str | None) -> bool:
-            return conversation_id == (run_id if session is None else archive.conversation_of(tenant, session))
-
-        return self._forget_runs(tenant, is_of) or deleted
-
-    def _forget_runs(self, tenant: str | None, is_meant: Callable[[str, str | None], bool]) -> bool:
-        self.answered.forget(tenant, is_meant)
-        return self.runs.forget(tenant, is_meant)
+                self.memory.sessions.release(name)
 
     async def refresh_tools(self) -> ToolChanges:
         """List the tools of all servers again. Whoever asks while they are listed, or just after, gets the same answer:
@@ -310,42 +234,6 @@ class Gateway:
             if not any(matches(pattern, name) for name in names):
                 _log.warning("[chat] approve: %r names no tool of the servers that are connected", pattern)
 
-    async def _recalled(self, request: ChatRequest, name: Name) -> ChatRequest:
-        """Return the request with the history of its session, or with that which its own one shows a part of."""
-        sent, session = request.history, self.sessions.get(name)
-        chore = request.model.endswith(PLAIN) or (not sent and session is not None)
-        if not request.continues and chore:
-            return request  # such as a front end's for a title: nothing of it belongs to the conversation
-        if not request.continues and not sent:
-            return replace(request, recall="new")
-        try:
-            known = session.messages if session is not None else await self._restored(name)
-        except AuditError as error:
-            _log.warning("a chat goes on without what was said before in its session: %s", error)
-            return replace(request, recall="unavailable")
-        if not known:
-            return replace(request, recall="as-sent" if sent and not request.continues else "new")
-        size = request.size + sum(map(size_of, known))
-        recalling = partial(rehydrated, sent, known, goes_on=request.query is None)
-        history = [*known, *sent] if request.continues else await in_worker_if_large(size, recalling)
-        if history is None:
-            return replace(request, recall="as-sent")
-        size = request.size + sum(map(size_of, history))
-        return replace(request, history=history, recall="remembered", size=size)
-
-    async def _restored(self, name: Name) -> Sequence[Message]:
-        """Return what the audit store has of a session that is not in memory.
-
-        Raises:
-            AuditError: it cannot be read.
-        """
-        found = None if self.archive is None else await self.archive.session_history(*name)
-        return within(settled(found or ()), self.sessions.window)
-
-    def _ended(self, run: Run) -> None:
-        self.sessions.ended(run)
-        self.answered.ended(run)
-
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)
         options = request.options
@@ -356,7 +244,7 @@ class Gateway:
             wanted = options.get("tools")
             chosen = allowed.intersection(wanted) if isinstance(wanted, Collection) else allowed
             options = {**options, "tools": chosen.__contains__}
-        if request.model.endswith(PLAIN):
+        if request.is_plain:
             options = {**options, "tools": []}
         if (model := self.models[request.model.removesuffix(PLAIN)].model) is not None:
             options = {**options, "model": model}

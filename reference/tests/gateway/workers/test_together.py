@@ -139,7 +139,7 @@ async def test_sessions_of_all_processes_are_paged_through_without_loss_or_repet
         for place, name in enumerate(names):
             async with up.all[place % 3].http(headers=A) as http:
                 await http.post("/chat", json={"input": "hi", "session_id": name})
-        held = [len([*one.gateway.sessions.of("a")]) for one in up.all]
+        held = [len([*one.gateway.memory.sessions.of("a")]) for one in up.all]
         assert sum(held) == 23
         assert min(held) > 0
         for number in range(3):

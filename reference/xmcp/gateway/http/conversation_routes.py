@@ -97,11 +97,12 @@ async def replay(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """`DELETE /conversations/{id}`: delete it, with everything that is recorded of it."""
     name = request.path_params["conversation_id"]
-    archive = _archive_of(request)
+    _archive_of(request)
     keep_to_home(request, lambda: name)
+    gateway = gateway_of(request)
     try:
         with archive_refusals():
-            deleted = await gateway_of(request).forget_conversation(archive, caller_of(request).tenant, name)
+            deleted = await gateway.memory.forget_conversation(caller_of(request).tenant, name, gateway.runs)
     except (ConversationRunning, SessionBusy):
         told = "A run of this conversation goes on. Wait for its end, or cancel it: POST /runs/{id}/cancel."
         raise Refused(409, told, "conversation_busy", headers={"retry-after": "1"}) from None

@@ -32,7 +32,7 @@ async def create(request: Request) -> ASGIApp:
     if (name := name_of_earlier(caller.tenant, session, await asked.decoded(continued_run))) is not None:
         keep_to_home(request, lambda: name, asked.raw)  # which remembers it
     with archive_refusals():
-        earlier = await gateway_of(request).earlier(runs, caller.tenant)
+        earlier = await gateway_of(request).memory.earlier(runs, caller.tenant)
     wanted = await asked.decoded(decoding.decode, chat_id, earlier)
     can_be_asked = wanted.stream and caller.profile == "xmcp"
     following = await asked.begin(replace(wanted.request, can_be_asked=can_be_asked))

@@ -25,7 +25,7 @@ from xmcp.gateway.workers.connections import is_from_peer
 
 async def sessions(request: Request) -> Response:
     """`GET /sessions`: the sessions that are in memory, of any process; what was used last comes first."""
-    page, remembered = page_of(request), gateway_of(request).sessions
+    page, remembered = page_of(request), gateway_of(request).memory.sessions
     before = page.cursor or ""
     if before and not (before.isascii() and before.isdecimal()):
         raise wrong_cursor()
@@ -44,12 +44,12 @@ async def session(request: Request) -> Response:
     """`GET /sessions/{id}`: what the model of its next chat will be told."""
     gateway, name = gateway_of(request), _name_of(request)
     keep_to_home(request, lambda: name_of_session(*name))
-    busy = gateway.sessions.is_busy(name)
+    busy = gateway.memory.sessions.is_busy(name)
     with archive_refusals():
-        found = await gateway.session(name)
+        found = await gateway.memory.session(name)
     if found is None and not busy:
         raise _not_found()
-    found = found or gateway.sessions.described(name, ())
+    found = found or gateway.memory.sessions.described(name, ())
 
     def shown() -> bytes:
         messages = [message_to_json(without_vendor_state(message)) for message in found.messages]
@@ -64,7 +64,8 @@ async def forget(request: Request) -> Response:
     keep_to_home(request, lambda: name_of_session(*name))
     try:
         with archive_refusals():
-            forgotten = await gateway_of(request).forget_session(name)
+            gateway = gateway_of(request)
+            forgotten = await gateway.memory.forget_session(name, gateway.runs)
     except SessionBusy:
         raise session_busy() from None
     if not forgotten:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from xmcp.chat.messages import Message
 from xmcp.chat.user_input import UserInput
@@ -14,6 +14,8 @@ from xmcp.gateway.grants import Grant, Profile
 Surface: TypeAlias = Literal["chat", "openai", "responses", "ai-sdk", "ag-ui"]
 """The format in which a chat was asked for."""
 
+PLAIN: Final = ":plain"
+"""What a caller writes behind the name of a model to have it without tools, for titles and other chores."""
 
 Recall: TypeAlias = Literal["new", "remembered", "as-sent", "unavailable"]
 """What the model of a chat with a session is told of earlier ones: nothing, as there was nothing; all that it had read;
@@ -70,3 +72,8 @@ class ChatRequest:
     one_call: bool = False
     stored: bool = False
     goes_on_from: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its model is to have no tools of servers."""
+        return self.model.endswith(PLAIN)
