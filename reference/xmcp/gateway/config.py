@@ -171,6 +171,9 @@ class AuditSettings(Table):
     outbox: bool = Field(
         False, description="Whether a call that may change something waits until its record is stored."
     )
+    required: bool = Field(
+        False, description="Whether /readyz is 503 while the database takes no records, for load balancers to see."
+    )
 
 
 class MetricsSettings(Table):

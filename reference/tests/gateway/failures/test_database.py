@@ -25,7 +25,7 @@ async def test_chats_go_on_for_known_keys_while_the_database_is_down_and_none_of
     await asyncio.to_thread(add_tenant, keys, "acme")
     known, unknown = [await asyncio.to_thread(add_key, keys, "acme", name) for name in ("known", "unknown")]
     seen: list[Seen] = []
-    tables = {"audit": {"outbox": True}, "access": {"database": outage.url}}
+    tables = {"audit": {"outbox": True, "required": True}, "access": {"database": outage.url}}
     async with (
         start(outage.url, **tables) as gateway,
         gateway.http(**bearer(known)) as http,
@@ -62,7 +62,8 @@ async def test_chats_go_on_for_known_keys_while_the_database_is_down_and_none_of
         await gateway.until(0, "xmcp_backend_up", "audit")
         health = (await http.get("/health")).json()
         assert (health["status"], health["backends"]) == ("degraded", {"audit": "down", "access": "down"})
-        assert (await http.get("/readyz")).status_code == 200
+        ready = await http.get("/readyz")
+        assert (ready.status_code, ready.json()) == (503, {"status": "audit_down"}), "as [audit] required says"
         waiting = await gateway.metric("xmcp_audit_spilled_bytes")
         assert waiting is not None
         assert waiting > 0
@@ -97,6 +98,7 @@ async def test_a_process_that_is_killed_while_the_database_is_down_leaves_its_re
         seen += [Seen.of(answer.json()) for answer in answers]
         await gateway.until(0, "xmcp_backend_up", "audit")
         await gateway.until(0, "xmcp_audit_queue_records")
+        assert (await http.get("/readyz")).status_code == 200, "by default, chats are served all the same"
         seen.append(Seen.of((await http.post("/chat", json={"input": "last"})).json()))
         await gateway.kill()
     await asyncio.to_thread(outage.end)

@@ -206,7 +206,7 @@ OPERATIONS: Final = (
         "/readyz",
         "200 while new chats are taken.",
         _json(schemas.STATUS),
-        refusals={503: "The gateway is stopping."},
+        refusals={503: "The gateway is stopping, or cannot record chats and `[audit] required` is set."},
     ),
     *(
         Operation(

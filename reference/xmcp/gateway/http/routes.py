@@ -135,9 +135,12 @@ async def alive(_: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """`GET /readyz`: 200 while new chats are taken, 503 when the gateway is stopping."""
-    if gateway_of(request).stopping:
+    """`GET /readyz`: 200 while new chats are to come here, 503 when the gateway is stopping, or cannot record them."""
+    gateway = gateway_of(request)
+    if gateway.stopping:
         return json_response({"status": "draining"}, 503)
+    if gateway.config.audit.required and gateway.audit is not None and not gateway.audit.statistics.database_up:
+        return json_response({"status": "audit_down"}, 503)
     return json_response({"status": "ok"})
 
 
