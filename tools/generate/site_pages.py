@@ -33,13 +33,14 @@ _LANGUAGES = {".go": "go", ".py": "python", ".js": "javascript", ".html": "html"
 _SEARCH_BOOSTS = {
     "guides/questions.md": 8,
     "guides/examples.md": 1,
+    "guides/gateway": 1,
     "guides/": 4,
     "spec/requirements.md": 4,
     "spec/": 0.5,
     "api.md": 0.5,
 }
-"""How much a hit counts in the search, by the beginning of the page's path: the guides come before the references, and
-an id finds its requirement all the same."""
+"""How much a hit counts in the search, by the beginning of the page's path: the guides come before the references,
+those of the gateway after the others, and an id finds its requirement all the same."""
 _MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
 
 

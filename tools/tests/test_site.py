@@ -162,13 +162,13 @@ async def test_the_search_finds_an_id_first(url: str) -> None:
 QUESTIONS = {
     "show a chart": ["server", "level-1"],
     "hide a parameter from the model": ["server"],
-    "trace log of a chat": ["client", "server"],
+    "trace log of a chat": ["client", "server", "gateway"],
     "limit concurrency": ["client"],
     "what does a client that does not know XMCP get": ["server", "conformance"],
     "server that needs an Authorization header": ["client"],
     "tool returns 5 MB": ["client"],
     "error retry hint": ["server", "level-1"],
-    "test without an API key": ["quick-start", "conformance", "client", "chat"],
+    "test without an API key": ["quick-start", "conformance", "client", "chat", "gateway"],
     "check my server in CI": ["conformance", "examples"],
 }
 WORDS = ["timeout", "parallel", "cache", "rate limit", "retry", "without FastMCP", "authentication", "headers"]
