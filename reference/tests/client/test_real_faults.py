@@ -76,7 +76,7 @@ async def test_a_call_that_is_never_answered_times_out_and_the_next_one_is_answe
     reply = chat_server.reply.streamed
     line.faults.append(getattr(peers, fault))
     script = [reply(calls=[call("add", a=1, b=2)]), reply(calls=[call("add", a=3, b=4)]), reply("ok")]
-    async with asyncio.timeout(300), ai_for([speaking(line.url(), era)], tool_timeout=3) as ai:
+    async with asyncio.timeout(300), ai_for([speaking(line.url(), era)], tool_timeout=8) as ai:
         begun = time.monotonic()
         told = await talk(ai, script, seconds=40)
         took = time.monotonic() - begun
