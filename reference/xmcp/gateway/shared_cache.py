@@ -8,6 +8,7 @@ from typing import Final
 
 from xmcp.storage import CacheError, MemoryCache
 from xmcp.storage.redis_cache import RedisCache
+from xmcp.storage.redis_connection import MAX_CONNECTIONS
 
 PREFIX: Final = "xmcp:gateway:cache:"
 
@@ -111,6 +112,9 @@ class SharedCache:
     async def _failure(self) -> CacheError | None:
         try:
             await self._redis.ping(PATIENT_SECONDS)  # it may have to connect
+            # Also the connections of chats that ask at the same time: to make one can take longer than a chat waits.
+            further = (self._redis.ping(PATIENT_SECONDS) for _ in range(MAX_CONNECTIONS))
+            await asyncio.gather(*further, return_exceptions=True)  # Redis may allow fewer
             await self._redis.ping()  # and a Redis that is always slow is none that chats can wait for
         except CacheError as error:
             return error
