@@ -128,10 +128,25 @@ async def test_where_chats_could_not_wait_for_a_connection_all_are_made_before_t
     redis_server: RedisServer,
 ) -> None:
     async with shared(redis_server.url) as cache:
-        cache._open()
+        cache._open(CacheError("slow"))
         await until(lambda: cache.up, PATIENT)
         with redis_server.client() as raw:
             assert len(raw.client_list()) == MAX_CONNECTIONS + 1
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_redis_that_answers_and_takes_nothing_is_said_once_a_minute(
+    redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with redis_server.client() as raw:
+        raw.config_set("maxmemory", "1")
+    async with shared(redis_server.url) as cache:
+        for _ in range(3):
+            await cache.set("k", "v", 60)
+            await until(lambda: cache.up, PATIENT)
+    (said,) = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "Redis answers, but not to all that chats ask: The Redis at 127.0.0.1:" in said
+    assert "maxmemory" in said
 
 
 async def test_closing_while_redis_is_waited_for_leaves_no_task(redis_server: RedisServer) -> None:
