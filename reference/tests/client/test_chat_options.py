@@ -292,6 +292,7 @@ def test_the_client_without_await_hands_the_options_on() -> None:
         ({"tools": lambda: True}, TypeError, "tools is called with (name)"),
         ({"max_turns": 0}, ValueError, "max_turns must be above 0, not 0"),
         ({"max_turns": "3"}, TypeError, "max_turns must be a whole number"),
+        ({"display": "show"}, ValueError, "display must be 'exit' or 'continue', not 'show'"),
         ({"metadata": [1]}, TypeError, "metadata must be a JSON object"),
         ({"metadata": {"a": [object]}}, TypeError, "metadata/a/0: a value or key of type type is not JSON"),
         ({"sampler": {"seed": 1}}, TypeError, "sampler must be a SamplerConfig"),

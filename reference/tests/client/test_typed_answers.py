@@ -178,6 +178,15 @@ async def test_a_chat_that_ends_otherwise_has_no_value_and_no_error(model: Scrip
     assert (result["stop_reason"], result.value) == (reason, None)
 
 
+async def test_a_chat_can_say_that_no_display_ends_it() -> None:
+    model = ScriptedModel(asks("t"), GOOD)
+    server = ScriptedServer({"t": ToolResponse("t", display=DisplayEnvelope(type="text", payload="x"))})
+    async with AIClient([server], llm_provider=model) as ai:
+        result = await ai.chat("q", [], answer_type=Report, display="continue")
+    assert (result["stop_reason"], len(result["displays"])) == ("stop", 1)
+    assert result.value is not None
+
+
 async def test_a_chat_that_is_left_in_the_second_round_keeps_nothing_of_the_first() -> None:
     model = ScriptedModel("?", ["{", never])
     async with AIClient([], llm_provider=model) as ai:

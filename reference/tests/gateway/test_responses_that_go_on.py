@@ -18,6 +18,7 @@ from xmcp.chat.usage import Usage
 from xmcp.gateway.audit import conversations
 from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.audit.errors import AuditError
+from xmcp.gateway.decoders import openai_items
 from xmcp.gateway.decoders.openai_items import continued_run
 from xmcp.gateway.keys import digest
 from xmcp.gateway.runs.rounds import last_added
@@ -212,6 +213,22 @@ async def test_a_request_reads_so_much_from_the_store_and_no_more(
         with pytest.raises(openai.BadRequestError) as told:
             await client.responses.create(model="assistant", input=[*references, question])
     assert told.value.param == "input[1].id"
+
+
+async def test_what_a_request_refers_to_is_no_more_than_it_could_send_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_items, "MAX_EARLIER_SIZE", 3_000)
+    model = ScriptedModel(then="x" * 1_100)
+    async with served(model) as gateway, gateway.openai() as client:
+        references = []
+        for number in range(3):
+            response = await client.responses.create(model="assistant", input=str(number))
+            references.append({"type": "item_reference", "id": response.output[0].id})
+        question = {"role": "user", "content": "x"}
+        await client.responses.create(model="assistant", input=[*references[:2], *references[:2], question])
+        with pytest.raises(openai.BadRequestError, match="refers to more than 3,000 characters") as told:
+            await client.responses.create(model="assistant", input=[*references, question])
+    assert told.value.param == "input[2].id"
+    assert len(model.requests) == 4
 
 
 async def test_where_the_store_cannot_be_read_the_client_is_to_come_again(

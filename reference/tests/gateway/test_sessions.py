@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from support.clock import never
 from support.gateways import served, until
 from support.scripted_model import ScriptedModel, asks
 
+from xmcp.chat.completions import VendorState
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.messages import problem
+from xmcp.gateway.runs.record import LEFT_OUT
 from xmcp.providers.base import ModelRequest
 
 
@@ -190,7 +193,7 @@ async def test_a_chat_that_failed_or_was_cancelled_leaves_a_history_that_goes_on
     ids=str,
 )
 async def test_a_turn_that_the_vendor_refuses_is_no_part_of_its_session(refusal: ProviderError) -> None:
-    model = ScriptedModel("hello", asks(("add", {"a": 1, "b": 2})), refusal, refusal, then="ok")
+    model = ScriptedModel("hello", refusal, refusal, then="ok")
     async with served(model) as up, up.http() as http:
 
         async def say(words: str, session: str = "s") -> int:
@@ -202,6 +205,24 @@ async def test_a_turn_that_the_vendor_refuses_is_no_part_of_its_session(refusal:
         assert (await http.get("/sessions/new")).status_code == 404
         assert [await say("go on"), await say("go on", "new")] == [200, 200]
     assert [texts(request) for request in model.requests[-2:]] == [["hi", "hello", "go on"], ["go on"]]
+
+
+async def test_what_tools_have_done_before_the_vendor_refuses_their_results_is_part_of_its_session() -> None:
+    refusal = ProviderError("no", category=ErrorCategory.CONTENT, provider="p", status=400)
+    first, second = asks(("add", {"a": 1, "b": 2})), asks(("add", {"a": 3, "b": 4}), ("add", {"a": 5, "b": 6}))
+    signed = replace(first, vendor_state=VendorState("model", {"signature": "s"}))
+    model = ScriptedModel("hello", signed, second, refusal, then="ok")
+    async with served(model) as up, up.http() as http:
+        for words in ("hi", "pay", "go on"):
+            await http.post("/chat", json={"input": words, "session_id": "s"})
+    *before, one, other, last = model.requests[-1].messages
+    assert [message["role"] for message in before] == ["user", "assistant", "user", "assistant", "tool", "assistant"]
+    assert "signature" not in str(before)
+    assert ">3<" in before[4]["content"]
+    assert [len(message["tool_calls"]) for message in (before[3], before[5])] == [1, 2]
+    assert [one["content"], other["content"]] == [LEFT_OUT, LEFT_OUT]
+    assert last["content"] == "go on"
+    assert up.shop.calls == ["add"] * 3
 
 
 async def test_sessions_are_listed_a_page_at_a_time_shown_and_deleted() -> None:

@@ -20,6 +20,7 @@ from xmcp.gateway.config_file import config_of
 from xmcp.gateway.shared_cache import LARGEST, PREFIX, SharedCache
 from xmcp.gateway.tenant_cache import TenantCache
 from xmcp.storage import CacheError, MemoryCache
+from xmcp.storage.redis_connection import MAX_CONNECTIONS
 
 PATIENT = 300.0
 """In place of the 50 ms in tests of anything else: a busy machine stops a process for longer."""
@@ -120,6 +121,32 @@ async def test_a_redis_that_is_always_slow_is_not_used(
         await cache.get("k")
         await asyncio.sleep(0.5)
         assert not cache.up
+
+
+@pytest.mark.usefixtures("patient")
+async def test_where_chats_could_not_wait_for_a_connection_all_are_made_before_they_do(
+    redis_server: RedisServer,
+) -> None:
+    async with shared(redis_server.url) as cache:
+        cache._open(CacheError("slow"))
+        await until(lambda: cache.up, PATIENT)
+        with redis_server.client() as raw:
+            assert len(raw.client_list()) == MAX_CONNECTIONS + 1
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_redis_that_answers_and_takes_nothing_is_said_once_a_minute(
+    redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with redis_server.client() as raw:
+        raw.config_set("maxmemory", "1")
+    async with shared(redis_server.url) as cache:
+        for _ in range(3):
+            await cache.set("k", "v", 60)
+            await until(lambda: cache.up, PATIENT)
+    (said,) = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "Redis answers, but not to all that chats ask: The Redis at 127.0.0.1:" in said
+    assert "maxmemory" in said
 
 
 async def test_closing_while_redis_is_waited_for_leaves_no_task(redis_server: RedisServer) -> None:

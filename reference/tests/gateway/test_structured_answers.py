@@ -112,3 +112,12 @@ async def test_a_response_with_a_format_is_parsed_whatever_was_said_and_shown_be
     assert response.output_parsed == Sum(sum=5)
     assert [item.type for item in response.output if item.type != "reasoning"] == ["message"]
     assert kept.output_text == JSON
+
+
+async def test_a_display_does_not_end_a_chat_whose_answer_has_a_format() -> None:
+    shows = asks(("sales", {"region": "EMEA", "show_user": True}))
+    async with served(ScriptedModel(shows, JSON, shows, JSON)) as gateway, gateway.openai() as client:
+        completion = await client.chat.completions.create(**ASK)
+        format_ = {"type": "json_schema", "name": "sum", "schema": SCHEMA}
+        response = await client.responses.create(model="assistant", input="2+3?", text={"format": format_})
+    assert (completion.choices[0].message.content, response.output_text) == (JSON, JSON)

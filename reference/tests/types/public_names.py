@@ -520,6 +520,7 @@ async def chat() -> StopReason:
                 "model": (Echo(), "m"),
                 "tools": ["add"],
                 "max_turns": 3,
+                "display": "continue",
                 "metadata": {"plan": "pro"},
             }
             reply: ConversationReply = await conversation.chat("hello", **options)

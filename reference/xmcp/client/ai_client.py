@@ -471,7 +471,7 @@ class AIClient:
                 gets anything of the chat.
             session_id: An id for every usage record and log event of this chat.
             options: What else is set for this chat (`ChatOptions`): `sampler`, `model`, `system`, `tools`,
-                `external_tools`, `max_turns`, `metadata`, `answer_type`.
+                `external_tools`, `max_turns`, `display`, `metadata`, `answer_type`.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`; and its attributes `value`

@@ -11,8 +11,9 @@ from xmcp.chat.sampler_config import NOT_A_NAME, SamplerConfig
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import ChatSettings
 from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.typed_answer import answer_type
-from xmcp.client.options import Check, function_of, is_async, sampler_config, whole_number
+from xmcp.client.options import Check, function_of, is_async, one_of, sampler_config, whole_number
 from xmcp.client.tools.external import ExternalTools
 from xmcp.option_names import refuse_unknown
 from xmcp.providers import LLMProvider
@@ -41,6 +42,8 @@ class ChatOptions(TypedDict, total=False):
     (`ChatResult.open_calls`). No middleware, `approve` or cache sees such a call."""
     max_turns: int | None
     """Maximum number of answers of the model in this chat."""
+    display: DisplayMode | None
+    """Whether a turn that shows the answer ends this chat: `exit` or `continue`, as for the client."""
     metadata: Mapping[str, Any] | None
     """A JSON object of the application, for middleware, `approve` and `params` (`ChatContext.metadata`) and log lines.
     The model, the history and usage records do not get it."""
@@ -91,7 +94,7 @@ def settings_of(
     if (given := options.get("answer_type")) is not None:
         answer = changed["answer"] = answer_type(given)
         changed["sampler"] = replace(changed.get("sampler", common.sampler), response_format=answer.schema)
-    for name in ("system", "max_turns"):
+    for name in ("system", "max_turns", "display"):
         if (value := options.get(name)) is not None:
             changed[name] = value
     return replace(common, **changed) if changed else common
@@ -153,6 +156,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "tools": _subset,
     "external_tools": _external_tools,
     "max_turns": whole_number,
+    "display": one_of("exit", "continue"),
     "metadata": _json_object,
     "answer_type": _answer_type,
 }

@@ -246,6 +246,8 @@ class Gateway:
             options = {**options, "tools": chosen.__contains__}
         if request.is_plain:
             options = {**options, "tools": []}
+        if self.answers_alone(request):
+            options = {**options, "display": "continue"}  # a display is no answer that a client could parse
         if (model := self.models[request.model.removesuffix(PLAIN)].model) is not None:
             options = {**options, "model": model}
         return self.ai.stream_chat(

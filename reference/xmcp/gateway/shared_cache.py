@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import Final
 
 from xmcp.storage import CacheError, MemoryCache
 from xmcp.storage.redis_cache import RedisCache
+from xmcp.storage.redis_connection import MAX_CONNECTIONS
 
 PREFIX: Final = "xmcp:gateway:cache:"
 
@@ -19,6 +21,9 @@ PATIENT_SECONDS: Final = 1.0
 
 REST_SECONDS: Final = 1.0
 """After so long a Redis that did not answer is asked again."""
+
+QUIET_SECONDS: Final = 60.0
+"""How long a Redis that answers with errors is not said again."""
 
 LARGEST: Final = 512 * 1024
 """Maximum number of characters of an answer that is kept: a larger one takes too long on its way."""
@@ -42,6 +47,7 @@ class SharedCache:
         self._redis = RedisCache(url, ttl=memory.ttl, prefix=PREFIX, timeout=ANSWER_SECONDS)
         self._memory = memory
         self._waiting: asyncio.Task[None] | None = None
+        self._quiet_until = 0.0
 
     @property
     def ttl(self) -> float:
@@ -58,8 +64,8 @@ class SharedCache:
         if self.up:
             try:
                 return await self._redis.get(key)
-            except CacheError:
-                self._open()
+            except CacheError as error:
+                self._open(error)
         return await self._memory.get(key)
 
     async def set(self, key: str, value: str, ttl: float | None = None) -> None:
@@ -69,8 +75,8 @@ class SharedCache:
         if self.up:
             try:
                 await self._redis.set(key, value, ttl)
-            except CacheError:
-                self._open()
+            except CacheError as error:
+                self._open(error)
         if not self.up:
             await self._memory.set(key, value, ttl)
 
@@ -90,11 +96,11 @@ class SharedCache:
             await asyncio.wait({self._waiting})
         await self._redis.aclose()
 
-    def _open(self) -> None:
+    def _open(self, error: CacheError) -> None:
         if self.up:  # else another call was faster
-            self._waiting = asyncio.create_task(self._wait(), name="xmcp wait for Redis")
+            self._waiting = asyncio.create_task(self._wait(error), name="xmcp wait for Redis")
 
-    async def _wait(self) -> None:
+    async def _wait(self, error: CacheError) -> None:
         """Close the circuit when Redis answers. At once, if it was only slow for a moment: that is not worth a line."""
         told = False
         while (failure := await self._failure()) is not None:
@@ -104,6 +110,10 @@ class SharedCache:
             await asyncio.sleep(REST_SECONDS)
         if told:
             _log.warning("Redis answers again, and has the answers of tools")
+        elif not isinstance(error.__cause__, TimeoutError) and time.monotonic() >= self._quiet_until:
+            # Such as one that is full, or only to be read: it answers to `ping`, and nothing else would say so.
+            self._quiet_until = time.monotonic() + QUIET_SECONDS
+            _log.warning("Redis answers, but not to all that chats ask: %s", error)
         # Another process may have cleared what is here, and nobody will ask for it before the next outage.
         await self._memory.clear()
         self._waiting = None
@@ -111,6 +121,9 @@ class SharedCache:
     async def _failure(self) -> CacheError | None:
         try:
             await self._redis.ping(PATIENT_SECONDS)  # it may have to connect
+            # Also the connections of chats that ask at the same time: to make one can take longer than a chat waits.
+            further = (self._redis.ping(PATIENT_SECONDS) for _ in range(MAX_CONNECTIONS))
+            await asyncio.gather(*further, return_exceptions=True)  # Redis may allow fewer
             await self._redis.ping()  # and a Redis that is always slow is none that chats can wait for
         except CacheError as error:
             return error

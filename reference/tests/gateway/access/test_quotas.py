@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -29,7 +30,7 @@ from xmcp.gateway.access.ledger import Ledger, QuotaUnknown
 from xmcp.gateway.access.memory_driver import MemoryDriver
 from xmcp.gateway.access.quota_check import Account, Used, Windows, exceeded
 from xmcp.gateway.access.rates import MINUTE, Rate, Rates
-from xmcp.gateway.audit.drivers import Execute, driver_for
+from xmcp.gateway.audit.drivers import Execute, SqliteDriver, driver_for
 from xmcp.gateway.grants import Limits
 from xmcp.gateway.ids import now_ms
 from xmcp.providers import Completion, Usage
@@ -205,6 +206,38 @@ def test_the_quota_that_is_used_up_is_named_with_its_end() -> None:
     assert too_large is not None
     assert "Shorten the history" in str(too_large)
     assert exceeded(account(), used, Amount(10**9, 10**6), windows, NOON) is None
+
+
+async def test_a_reservation_whose_commit_lost_its_answer_counts_once(tmp_path: Path) -> None:
+    class Losing(SqliteDriver):
+        """Commits, and loses the connection before it says so."""
+
+        loses = False
+
+        @contextmanager
+        def transaction(self) -> Iterator[Execute]:
+            with super().transaction() as execute:
+                yield execute
+            if self.loses:
+                self.loses = False
+                raise sqlite3.OperationalError("disk I/O error")
+
+    driver = Losing(key_database(str(tmp_path / "keys.db")).address)
+    thread = DatabaseThread(lambda: driver, "test ledger")
+    ledger = Ledger(thread, locks=False, ttl=60)
+    mine = [account(tokens_per_day=100)]
+    ledger.settle(await ledger.reserve(mine, Amount(10)), NOTHING)
+    await ledger.flush()
+    driver.loses = True
+    reserved = await ledger.reserve(mine, Amount(60))
+    assert not driver.loses
+    with pytest.raises(QuotaExceeded, match="60 tokens of 100 tokens"):
+        await ledger.reserve(mine, Amount(60))
+    ledger.settle(reserved, NOTHING)
+    await ledger.flush()
+    await ledger.reserve(mine, Amount(100))
+    await ledger.aclose()
+    await thread.aclose()
 
 
 def test_a_minutes_worth_of_requests_may_come_at_once_and_then_each_in_its_time() -> None:

@@ -19,6 +19,7 @@ from xmcp.gateway.audit.archive import Archive
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.drivers import driver_for
 from xmcp.gateway.audit.errors import AuditError
+from xmcp.gateway.runs.record import LEFT_OUT
 
 
 def contents(model: ScriptedModel) -> list[Any]:
@@ -61,13 +62,16 @@ async def test_a_restored_session_has_no_turn_that_waits_for_its_client(database
 
 async def test_a_restored_session_has_no_turn_that_the_vendor_refused(database: str) -> None:
     refusal = ProviderError("no", category=ErrorCategory.CONTENT, provider="p", status=400)
-    async with recorded(ScriptedModel("hello", refusal), database) as up:
+    async with recorded(ScriptedModel("hello", refusal, asks(("add", {"a": 1, "b": 2})), refusal), database) as up:
         await ask(up, "hi")
         assert (await ask(up, "poison")).status_code == 400
+        assert (await ask(up, "pay", "other")).status_code == 400
     model = ScriptedModel(then="ok")
     async with recorded(model, database) as up:
         await ask(up, "go on")
-    assert contents(model) == [("user", "hi"), ("assistant", "hello"), ("user", "go on")]
+        assert contents(model) == [("user", "hi"), ("assistant", "hello"), ("user", "go on")]
+        await ask(up, "go on", "other")
+    assert contents(model) == [("user", "pay"), ("assistant", None), ("tool", LEFT_OUT), ("user", "go on")]
 
 
 async def test_a_restored_session_has_the_window_of_the_gateway(database: str) -> None:

@@ -153,7 +153,7 @@ class Ledger:
                 self._rolled_at.move_to_end(account.name)
                 if len(self._rolled_at) > KNOWN:
                     self._rolled_at.popitem(last=False)
-            known.append(ledger_rows.used(run, account.name, windows, reservation.at))
+            known.append(ledger_rows.used(run, account.name, windows, reservation.at, reservation.id))
         refused = _refusal(reservation, known, windows)
         if refused is None:
             for account in reservation.accounts:

@@ -35,7 +35,11 @@ class Row:
 
 def row_of(request: str, account: str, amount: Amount) -> Row:
     """Return the row of a request for an account."""
-    return Row(f"{request} {account}", account, amount.tokens, micros(amount.spend_usd))
+    return Row(_id(request, account), account, amount.tokens, micros(amount.spend_usd))
+
+
+def _id(request: str, account: str) -> str:
+    return f"{request} {account}"
 
 
 def lock(run: Execute, account: str) -> None:
@@ -43,13 +47,14 @@ def lock(run: Execute, account: str) -> None:
     run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", [f"xmcp quota {account}"])
 
 
-def used(run: Execute, account: str, windows: Windows, now: int) -> Used:
-    """Return what an account has used and reserved, in the day and the month."""
+def used(run: Execute, account: str, windows: Windows, now: int, request: str) -> Used:
+    """Return what an account has used and reserved, in the day and the month, for others than this request: it may have
+    reserved already, in a transaction of which nobody heard."""
     ((day, month, cost),) = run(
         "SELECT COALESCE(SUM(CASE WHEN hour >= ? THEN tokens ELSE 0 END), 0), COALESCE(SUM(tokens), 0), "
         "COALESCE(SUM(cost_micros), 0) FROM quota_ledger WHERE account = ? AND hour >= ? "
-        "AND (state <> ? OR expires_at > ?)",
-        [windows.day, account, windows.month, RESERVED, now],
+        "AND (state <> ? OR expires_at > ?) AND id <> ?",
+        [windows.day, account, windows.month, RESERVED, now, _id(request, account)],
     )
     return Used(windows.day, windows.month, int(day), int(month), int(cost))
 

@@ -189,8 +189,8 @@ class AuditLog:
     def ended(self, run: RunRecord) -> None:
         """Record how a run of the gateway ended."""
         state, request = run.state, run.request
-        # A chat that names a conversation and is not remembered in it does not say how that goes on.
-        history = () if request.session_id is not None and not run.is_remembered else run.history
+        # A chat that names a conversation says how that goes on, and nothing if it is not remembered in it.
+        history = run.history if request.session_id is None else run.remembered
         error = state.error or {}
         status = _STATUSES.get(state.status, "interrupted")
         outcome = RunOutcome(status, state.stop_reason, error.get("code"), error.get("message"))

@@ -12,13 +12,17 @@ from xmcp.chat.messages import Message, call_ids
 from xmcp.gateway.decoders.fields import MAX_MESSAGES, BadRequest, member, needed
 from xmcp.gateway.decoders.ui_messages import joined
 from xmcp.gateway.runs.response_ids import is_reasoning, run_of_item, run_of_response
-from xmcp.gateway.runs.rounds import last_added, run_of_call
+from xmcp.gateway.runs.rounds import last_added, run_of_call, size_with_calls
 
 Earlier: TypeAlias = Mapping[str, Sequence[Message]]
 """The conversations after earlier runs, by their ids; those that are not known are not in it."""
 
 MAX_EARLIER: Final = 200
 """Maximum number of earlier runs that a request can refer to."""
+
+MAX_EARLIER_SIZE: Final = 16 * 1024 * 1024
+"""Maximum number of characters of what the items that a request refers to are, about as many as it could send itself:
+each reference has a hundred, and what it brings can have millions."""
 
 _ROLES: Final = ("user", "assistant", "system", "developer")
 
@@ -94,6 +98,7 @@ class _Reading:
         """The runs of which everything is among the messages."""
         self._earlier = earlier
         self._calls = call_ids(before)
+        self._referred_size = 0
 
     def of(self, item: Mapping[str, Any], place: str) -> Iterator[Message]:
         """Yield the messages that an item is."""
@@ -141,6 +146,10 @@ class _Reading:
             raise BadRequest(told, place, "item_not_found")
         self._brought.add(run_id)
         added = last_added(self._earlier[run_id])
+        self._referred_size += sum(map(size_with_calls, added))
+        if self._referred_size > MAX_EARLIER_SIZE:
+            told = f"input refers to more than {MAX_EARLIER_SIZE:,} characters of earlier responses: leave some out."
+            raise BadRequest(told, place)
         self._calls |= call_ids(added)
         yield from added
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from opentelemetry import trace
 
+from xmcp.chat.messages import Message
+from xmcp.chat.vendor_state import without_vendor_state
 from xmcp.gateway.runs.events import new_run_id
 from xmcp.gateway.runs.request import Caller, ChatRequest
 from xmcp.gateway.runs.state import RunState
+
+LEFT_OUT: Final = "This call has ended. What came of it is left out: the vendor of the model refused it."
+"""In the place of a result that a vendor refused."""
 
 _REFUSALS: Final = frozenset({"CONTENT_POLICY", "CONTEXT_TOO_LARGE"})
 _REFUSED: Final = frozenset({400, 413, 422})
@@ -49,8 +55,31 @@ class RunRecord:
     trace_id: str | None = field(default_factory=_current_trace_id)
 
     @property
-    def is_remembered(self) -> bool:
-        """Whether its session goes on from its history. What a model's vendor refused would be refused in each turn."""
+    def remembered(self) -> Sequence[Message]:
+        """The conversation from which its session goes on; empty: the session stays as it was.
+
+        What a model's vendor refused would be refused in each turn. Where tools have run it is their last results: what
+        was before them it had taken, and that they ran the model must know, which would call them again.
+        """
+        if self.request.session_id is None or self.request.recall is None:
+            return ()
         error = self.state.error or {}
         refused = error.get("code") in _REFUSALS or error.get("meta", {}).get("upstream_status") in _REFUSED
-        return self.request.session_id is not None and self.request.recall is not None and not refused
+        if not refused:
+            return self.history
+        return _without_last_results(self.history) if self.state.tools else ()
+
+
+def _without_last_results(history: Sequence[Message]) -> Sequence[Message]:
+    """Return a history up to the last results of tools, of which it says that they are left out.
+
+    Nothing in it is for a vendor alone, which may have refused that.
+    """
+    kept = [without_vendor_state(message) for message in history]
+    while kept and kept[-1]["role"] != "tool":
+        kept.pop()
+    for message in reversed(kept):
+        if message["role"] != "tool":
+            break
+        message["content"] = LEFT_OUT
+    return kept

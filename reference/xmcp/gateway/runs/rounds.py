@@ -83,7 +83,7 @@ class Rounds:
         if calls:
             added = _added(run)
             self._rounds[run.id] = _Round(run.caller.tenant, run.request.session_id, calls, added)
-            self._kept.add(run.id, run.caller.tenant, sum(map(_size, added)), now)
+            self._kept.add(run.id, run.caller.tenant, sum(map(size_with_calls, added)), now)
         self._forget_old(now)
 
     def forget(self, tenant: str | None, is_meant: Callable[[str, str | None], bool]) -> None:
@@ -143,6 +143,7 @@ def _calls_of(message: Message) -> Sequence[Any]:
     return [message["role"], message.get("tool_call_id"), *(call["id"] for call in message.get("tool_calls") or ())]
 
 
-def _size(message: Message) -> int:
+def size_with_calls(message: Message) -> int:
+    """Return about how many characters a message takes, the arguments of its calls included."""
     arguments = sum(len(call["function"]["arguments"]) for call in message.get("tool_calls") or ())
     return 200 + size_of(message) + arguments

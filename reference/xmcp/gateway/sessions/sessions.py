@@ -116,7 +116,7 @@ class Sessions:
             self.release(name)
         elif name in self._busy:
             return  # it ran beside one that continues the session
-        if run.is_remembered and (history := settled(run.history)):
+        if history := settled(run.remembered):
             self.keep(name, history)
 
     def _next_place(self) -> int:
