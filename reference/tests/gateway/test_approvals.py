@@ -429,6 +429,5 @@ async def test_a_tool_of_a_key_that_is_none_is_said_at_the_start(caplog: pytest.
     async with served(ScriptedModel(), {"keys": [front, back]}):
         pass
     told = [record.getMessage() for record in caplog.records if "keys" in record.getMessage()]
-    assert told == [
-        "[[keys]] 'front', tools: 'sales__add' names no tool of the servers that are connected; GET /tools has the names"
-    ]
+    wrong = "[[keys]] 'front', tools: 'sales__add' names no tool of the servers that are connected: GET /tools has them"
+    assert told == [wrong]

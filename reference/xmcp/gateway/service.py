@@ -314,8 +314,8 @@ class Gateway:
         for key in self.config.keys:
             for name in key.tools or ():
                 if name not in names:
-                    wrong = "[[keys]] %r, tools: %r names no tool of the servers that are connected; GET /tools has the names"
-                    _log.warning(wrong, key.name, name)
+                    told = "[[keys]] %r, tools: %r names no tool of the servers that are connected: GET /tools has them"
+                    _log.warning(told, key.name, name)
 
     async def _recalled(self, request: ChatRequest, name: Name) -> ChatRequest:
         """Return the request with the history of its session, or with that which its own one shows a part of."""
