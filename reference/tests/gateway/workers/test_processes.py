@@ -133,6 +133,24 @@ async def test_a_stream_ends_whole_or_as_interrupted_when_the_gateway_is_ended(
         assert "".join(c["choices"][0]["delta"].get("content", "") for c in chunks) == "half an answer"
 
 
+async def test_a_stream_ends_whole_when_the_system_signals_all_processes(
+    tmp_path: Path, chat_server: ChatServer
+) -> None:
+    go_on = paced(chat_server)
+    async with in_workers(tmp_path, *of(chat_server), environment=KEY) as gateway, gateway.http() as http:
+        streams = [await begun(chat_server, http, "/v1/chat/completions", json={**ASK, "user": f"{n}"}) for n in "ab"]
+        # As systemd does by default; each worker gets a second signal by its parent.
+        for pid in (*gateway.marked.workers().values(), gateway.process.pid):
+            os.kill(pid, signal.SIGTERM)
+        await until(lambda: refuses(gateway))
+        await asyncio.sleep(0.5)  # for what must not end the streams
+        go_on.set()
+        answers = await asyncio.gather(*streams)
+        assert await gateway.ended() == 0
+    assert [chunks_in(answer.text)[-1] for answer in answers] == ["[DONE]"] * 2
+    assert not any('"error"' in answer.text for answer in answers)
+
+
 def refuses(gateway: Workers) -> bool:
     """Return whether nobody accepts connections any more."""
     try:
