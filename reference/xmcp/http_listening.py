@@ -41,6 +41,19 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def begin(listener: socket.socket, backlog: int) -> None:
+    """Have a socket of `listen` take connections, of which so many may wait.
+
+    Raises:
+        CannotListen: Another program listens on the address by now.
+    """
+    try:
+        listener.listen(backlog)
+    except OSError as error:
+        host, port = listener.getsockname()[:2]
+        raise CannotListen(_refusal(host, port, error)) from None
+
+
 def _refusal(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} on {host} is in use. Stop the program that uses it, or choose another port."

@@ -201,6 +201,13 @@ async def test_a_program_that_ends_at_the_start_without_a_word_is_reported_with_
             pass
 
 
+async def test_a_program_that_is_not_found_is_reported_with_what_to_do() -> None:
+    # uvloop, in which gateways run, does not name what was not found.
+    with pytest.raises(ConnectFailed, match=r"no such program.*PATH"):
+        async with connected(["no-such-program-anywhere"], Lines()):
+            pass
+
+
 @pytest.mark.slow
 async def test_a_program_that_does_not_answer_in_time_is_reported_with_the_last_it_wrote() -> None:
     waits = "import sys, time; print('waiting for the database', file=sys.stderr, flush=True); time.sleep(60)"

@@ -421,3 +421,13 @@ async def test_a_pattern_that_names_no_tool_is_said_at_the_start(caplog: pytest.
         pass
     told = [record.getMessage() for record in caplog.records if "approve" in record.getMessage()]
     assert told == ["[chat] approve: 'del' names no tool of the servers that are connected"]
+
+
+async def test_a_tool_of_a_key_that_is_none_is_said_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    front = {"name": "front", "tenant": "acme", "hash": f"sha256:{digest('a').hex()}", "tools": ["add", "sales__add"]}
+    back = {"name": "back", "tenant": "acme", "hash": f"sha256:{digest('b').hex()}"}
+    async with served(ScriptedModel(), {"keys": [front, back]}):
+        pass
+    told = [record.getMessage() for record in caplog.records if "keys" in record.getMessage()]
+    wrong = "[[keys]] 'front', tools: 'sales__add' names no tool of the servers that are connected: GET /tools has them"
+    assert told == [wrong]

@@ -171,7 +171,7 @@ async def test_an_exception_that_nobody_foresaw_ends_the_stream_with_an_error_wi
     ids=["deadline", "idle", "first event"],
 )
 async def test_a_run_that_takes_too_long_is_ended_with_an_error(
-    settings: dict[str, float], pieces: list[object]
+    settings: dict[str, float], pieces: list[object], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(ScriptedModel(then=pieces), {"runs": settings}) as gateway, gateway.http() as http:
         streamed = await http.post("/chat", json={"input": "hi"}, headers=SSE)
@@ -182,6 +182,7 @@ async def test_a_run_that_takes_too_long_is_ended_with_an_error(
     else:
         assert streamed.status_code == 504
     assert whole.status_code == 504
+    assert sum(", and was ended" in line for line in caplog.messages) == 2, "the log says so, too"
 
 
 async def test_a_request_can_ask_for_less_time() -> None:

@@ -23,6 +23,7 @@ def main() -> None:
 
     Exit codes: 0 ended by one of these, 1 could not start.
     """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # which ends it at once, also while it starts, without a traceback
     channel = socket.socket(fileno=int(sys.argv[2]))
     channel.set_inheritable(False)  # as sockets are that this program opens itself
     with channel.makefile("rb") as lines:

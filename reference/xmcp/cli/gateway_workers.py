@@ -17,8 +17,12 @@ from xmcp.gateway.workers.place import WorkerPlace
 from xmcp.gateway.workers.process import WorkerProcess
 from xmcp.gateway.workers.sockets import PathTooLong, sockets_folder
 from xmcp.gateway.workers.supervisor import CannotStart, Supervisor
+from xmcp.http_listening import begin
 
 _PROGRAM: Final = Path(__file__).with_name("gateway_worker.py")
+
+_BACKLOG: Final = 2048
+"""Number of connections that may wait to be accepted, as with one process."""
 
 _MORE_SECONDS: Final = 30.0
 """For what a worker does after its chats have ended: its tool servers, its records."""
@@ -44,7 +48,7 @@ def serve_in_workers(
 
     Raises:
         CannotServe: a process could not start.
-        CannotListen: the port of the metrics cannot be listened on.
+        CannotListen: the port of the metrics cannot be listened on, or that of the gateway not any more.
     """
     try:
         asyncio.run(_serve(config, wanted, log_level, log_format, listener, ready))
@@ -82,4 +86,9 @@ async def _serve(
         supervisor = Supervisor(count, start, patience, stopping=listener.close)
         sockets = [WorkerPlace(number, count, folder).metrics_socket_of(number) for number in range(count)]
         with metrics_of_workers(config.metrics, sockets, supervisor.restarts) as url:
-            await supervisor.run(lambda said: ready(said["models"], url))
+
+            def all_serve(said: Mapping[str, Any]) -> None:
+                begin(listener, _BACKLOG)
+                ready(said["models"], url)
+
+            await supervisor.run(all_serve)

@@ -223,16 +223,23 @@ class Gateway:
                 if hasattr(one, "aclose"):
                     exits.push_async_callback(one.aclose)
             await exits.enter_async_context(self.ai)
-            self._warn_of_patterns()
+            self._warn_of_names()
             exits.push_async_callback(self.runs.drain, 0)
             yield
 
-    def _warn_of_patterns(self) -> None:
-        """Say which calls are asked for in vain: a wrong name in the configuration would let calls through unasked."""
+    def _warn_of_names(self) -> None:
+        """Say which names of tools are none: a wrong one lets calls through unasked, or leaves a key without tools."""
         names = [tool["function"]["name"] for tool in self.ai.tools]
         for pattern in self.config.chat.approve:
             if not any(matches(pattern, name) for name in names):
                 _log.warning("[chat] approve: %r names no tool of the servers that are connected", pattern)
+        if self.tools_depend_on_tenant:
+            return  # tools that only chats know
+        for key in self.config.keys:
+            for name in key.tools or ():
+                if name not in names:
+                    told = "[[keys]] %r, tools: %r names no tool of the servers that are connected: GET /tools has them"
+                    _log.warning(told, key.name, name)
 
     def _open_chat(self, request: ChatRequest, caller: Caller) -> ChatStream:
         spends_for(caller, request)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -56,6 +57,7 @@ class GatewayServer(uvicorn.Server):
     ) -> None:
         self._gateway = gateway
         self._ready = ready
+        self._is_one_of_several = place is not None
         self._app: Starlette = application(gateway, None if metrics is None else metrics.counts, place)
         self._draining: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -67,8 +69,12 @@ class GatewayServer(uvicorn.Server):
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Begin to drain; at the second signal, or while the gateway starts, end at once."""
-        if self.started and self._draining is None and self._loop is not None:
+        """Begin to drain; at the second signal, or while the gateway starts, end at once.
+
+        As one of several processes: at SIGINT, however often SIGTERM came.
+        """
+        drains = sig == signal.SIGTERM if self._is_one_of_several else self._draining is None
+        if self.started and drains and self._loop is not None:
             self._loop.call_soon_threadsafe(self.drain)
             return
         self.should_exit = self.force_exit = True

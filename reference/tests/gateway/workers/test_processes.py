@@ -22,6 +22,7 @@ from support.worker_processes import PATIENCE, Marked, Workers, in_workers, unti
 
 from xmcp.gateway.config import GatewayConfig
 from xmcp.gateway.config_file import config_of
+from xmcp.http_listening import listen
 
 pytestmark = [
     pytest.mark.slow,
@@ -130,6 +131,24 @@ async def test_a_stream_ends_whole_or_as_interrupted_when_the_gateway_is_ended(
         *chunks, done = chunks_in(answer.text)
         assert done == "[DONE]"
         assert "".join(c["choices"][0]["delta"].get("content", "") for c in chunks) == "half an answer"
+
+
+async def test_a_stream_ends_whole_when_the_system_signals_all_processes(
+    tmp_path: Path, chat_server: ChatServer
+) -> None:
+    go_on = paced(chat_server)
+    async with in_workers(tmp_path, *of(chat_server), environment=KEY) as gateway, gateway.http() as http:
+        streams = [await begun(chat_server, http, "/v1/chat/completions", json={**ASK, "user": f"{n}"}) for n in "ab"]
+        # As systemd does by default; each worker gets a second signal by its parent.
+        for pid in (*gateway.marked.workers().values(), gateway.process.pid):
+            os.kill(pid, signal.SIGTERM)
+        await until(lambda: refuses(gateway))
+        await asyncio.sleep(0.5)  # for what must not end the streams
+        go_on.set()
+        answers = await asyncio.gather(*streams)
+        assert await gateway.ended() == 0
+    assert [chunks_in(answer.text)[-1] for answer in answers] == ["[DONE]"] * 2
+    assert not any('"error"' in answer.text for answer in answers)
 
 
 def refuses(gateway: Workers) -> bool:
@@ -266,6 +285,35 @@ async def test_a_signal_while_workers_start_ends_without_a_word(tmp_path: Path) 
         await gateway.marked.gone()
         assert gateway.said == []
     assert ending[0].done()
+
+
+async def test_nobody_can_connect_before_all_workers_serve(tmp_path: Path) -> None:
+    first, second, go_on = tmp_path / "first", tmp_path / "second", tmp_path / "go-on"
+    program = (  # of a tool server, which ends at once in the first worker
+        f"import pathlib, time\nfirst, second, go_on = map(pathlib.Path, {[*map(str, (first, second, go_on))]})\n"
+        "if first.exists():\n    second.touch()\n    while not go_on.exists(): time.sleep(0.05)\nfirst.touch()\n"
+    )
+    (tmp_path / "tools.py").write_text(program)
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+    early: list[asyncio.Task[bool]] = []
+
+    async def knock(gateway: Workers) -> bool:
+        gateway.url = f"http://127.0.0.1:{port}"
+        await until(second.exists)  # the first serves
+        refused = await asyncio.to_thread(refuses, gateway)
+        go_on.touch()
+        return refused
+
+    words = [*DEMO, "--server", f"{sys.executable} {tmp_path}/tools.py", "--port", str(port)]
+    async with in_workers(
+        tmp_path, *words, started=lambda gateway: early.append(asyncio.create_task(knock(gateway)))
+    ) as gateway:
+        assert await early[0]
+        async with gateway.http() as http:
+            chats = [http.post("/chat", json={"input": "hi", "session_id": f"s-{n}"}) for n in range(20)]
+            assert {answer.status_code for answer in await asyncio.gather(*chats)} == {200}
+            assert (await http.get("/health")).json()["workers"] == {"count": 2, "answering": 2}
 
 
 async def test_the_log_of_each_worker_names_it(tmp_path: Path) -> None:

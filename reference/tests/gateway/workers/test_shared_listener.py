@@ -19,7 +19,7 @@ from xmcp.gateway.workers.connection_counts import ConnectionCounts
 from xmcp.gateway.workers.place import WorkerPlace
 from xmcp.gateway.workers.shared_listener import SharedListener
 from xmcp.gateway.workers.sockets import sockets_folder
-from xmcp.http_listening import listen
+from xmcp.http_listening import CannotListen, begin, listen
 
 
 def alike(begun: int) -> bool:
@@ -46,15 +46,21 @@ class Noting(asyncio.Protocol):
         transport.close()
 
 
+def listening() -> socket.socket:
+    """Return a socket that listens on a free port."""
+    listener = listen("127.0.0.1", 0)
+    begin(listener, 100)
+    return listener
+
+
 async def burst() -> Counter[str]:
     """Open 40 connections before two workers look; return how many each has got."""
     connections: Counter[str] = Counter()
-    listener = listen("127.0.0.1", 0)
+    listener = listening()
     address = listener.getsockname()
-    listener.listen(100)
     clients = [socket.create_connection(address) for _ in range(40)]
     workers = {"a": listener, "b": listener.dup()}
-    servers = [SharedListener(one, partial(Noting, connections, name), 100, alike) for name, one in workers.items()]
+    servers = [SharedListener(one, partial(Noting, connections, name), alike) for name, one in workers.items()]
     await until(lambda: connections.total() == 40)
     for server in servers:
         server.close()
@@ -85,10 +91,10 @@ def test_who_has_the_fewest_connections_is_known_to_all() -> None:
 async def test_who_has_more_lets_others_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_listener, "PASS_SECONDS", 1000.0)
     connections: Counter[str] = Counter()
-    listener = listen("127.0.0.1", 0)
+    listener = listening()
     address = listener.getsockname()
-    most = SharedListener(listener.dup(), partial(Noting, connections, "most"), 100, passing)
-    least = SharedListener(listener, partial(Noting, connections, "least"), 100, alike)
+    most = SharedListener(listener.dup(), partial(Noting, connections, "most"), passing)
+    least = SharedListener(listener, partial(Noting, connections, "least"), alike)
     clients = [socket.create_connection(address) for _ in range(10)]
     await until(lambda: connections.total() == 10)
     assert connections == {"least": 10}
@@ -103,7 +109,7 @@ async def test_what_nobody_takes_is_taken_and_the_next_need_not_wait(monkeypatch
     monkeypatch.setattr(shared_listener, "PASS_SECONDS", 0.01)
     monkeypatch.setattr(shared_listener, "NO_PASS_SECONDS", 1000.0)
     connections: Counter[str] = Counter()
-    most = SharedListener(listen("127.0.0.1", 0), partial(Noting, connections, "most"), 100, passing)
+    most = SharedListener(listening(), partial(Noting, connections, "most"), passing)
     address = most.sockets[0].getsockname()
     with socket.create_connection(address):
         await until(lambda: connections.total() == 1)
@@ -123,7 +129,7 @@ async def test_a_listener_can_be_closed_while_a_connection_waits_for_others(monk
         asyncio.get_running_loop().call_soon(server.close)
         return True
 
-    server = SharedListener(listen("127.0.0.1", 0), partial(Noting, connections, "a"), 100, noting)
+    server = SharedListener(listening(), partial(Noting, connections, "a"), noting)
     with socket.create_connection(server.sockets[0].getsockname()):
         await until(lambda: looked)
         await asyncio.sleep(1)
@@ -147,11 +153,39 @@ async def test_a_process_without_room_for_another_file_says_so_and_goes_on_later
 ) -> None:
     monkeypatch.setattr(shared_listener, "RETRY_SECONDS", 0.01)
     connections: Counter[str] = Counter()
-    with listen("127.0.0.1", 0) as bound:
+    with listening() as bound:
         listener = Full(bound.family, bound.type, bound.proto, fileno=bound.detach())
-    server = SharedListener(listener, partial(Noting, connections, "a"), 100, alike)
+    server = SharedListener(listener, partial(Noting, connections, "a"), alike)
     with socket.create_connection(listener.getsockname()):
         await until(lambda: connections["a"])
     server.close()
     refused = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert refused == ["no connection can be accepted: Too many open files"] * 2
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_a_socket_that_does_not_listen_yet_is_waited_for(run: Any) -> None:
+    async def taken() -> Counter[str]:
+        connections: Counter[str] = Counter()
+        listener = listen("127.0.0.1", 0)
+        begun, closed = listener.dup(), listener.dup()
+        server = SharedListener(begun, partial(Noting, connections, "a"), alike)
+        SharedListener(closed, partial(Noting, connections, "b"), alike).close()
+        await asyncio.sleep(3 * shared_listener.LISTENS_SECONDS)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(listener.getsockname())
+        begin(listener, 100)
+        with socket.create_connection(listener.getsockname()):
+            await until(lambda: connections.total() == 1)
+        server.close()
+        listener.close()
+        return connections
+
+    assert run(taken()) == {"a": 1}
+
+
+def test_a_port_that_another_program_took_meanwhile_is_said() -> None:
+    with listen("127.0.0.1", 0) as mine, listen("127.0.0.1", mine.getsockname()[1]) as other:
+        begin(other, 100)
+        with pytest.raises(CannotListen, match="is in use"):
+            begin(mine, 100)

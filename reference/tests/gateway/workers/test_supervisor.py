@@ -181,8 +181,8 @@ async def test_those_that_do_not_end_are_killed_and_named(marked: Marked, caplog
 
 async def test_a_second_signal_is_passed_on_too(marked: Marked, tmp_path: Path) -> None:
     first = tmp_path / "first"
-    twice = f"def ask(*_):\n    os.path.exists({str(first)!r}) and sys.exit(0)\n    open({str(first)!r}, 'w').close()\n"
-    twice += "signal.signal(signal.SIGTERM, ask)\n"
+    twice = f"signal.signal(signal.SIGTERM, lambda *_: open({str(first)!r}, 'w').close())\n"
+    twice += "signal.signal(signal.SIGINT, lambda *_: sys.exit(0))\n"
     supervised = Supervised([twice + READY + "while True: time.sleep(600)"])
     task = supervised.run()
     await until(lambda: supervised.ready)

@@ -205,6 +205,9 @@ class Connection:
             reason = "the program ended before it answered"
             if not self._server_log.telling_lines():
                 reason += ", and wrote nothing to stderr; run its command in a terminal"
+        elif self._server_log.has_program and isinstance(exc.__cause__ or exc, FileNotFoundError):
+            # Of which uvloop says no name.
+            reason = "there is no such program in PATH, or no such folder to run it in; write its command with the path"
         return self._with_last_words(reason)
 
     def _with_last_words(self, reason: str) -> str:

@@ -245,7 +245,9 @@ class Run(RunRecord):
         except TimeoutError:
             if not patience.is_over:
                 raise
-            last = "run.error", _too_late(patience.is_whole, begun=self._begun.is_set())
+            late = _too_late(patience.is_whole, begun=self._begun.is_set())
+            _log.warning("run %s failed: %s", self.id, late["message"])
+            last = "run.error", late
         finally:
             patience.close()
             self.history = with_open_calls(stream.history, translation.open_ids)

@@ -67,9 +67,12 @@ class WorkerProcess:
             return None
         return said
 
-    def stop(self) -> None:
-        """Ask the worker to drain, or, if it does that, to end at once."""
-        self._send(signal.SIGTERM)
+    def stop(self, *, at_once: bool) -> None:
+        """Ask the worker to drain, or to end at once.
+
+        By two signals: systemd sends SIGTERM to all processes of a service, so that a worker can get it twice.
+        """
+        self._send(signal.SIGINT if at_once else signal.SIGTERM)
 
     def kill(self) -> None:
         """End the worker without asking."""

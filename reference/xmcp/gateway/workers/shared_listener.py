@@ -24,6 +24,9 @@ PASS_SECONDS: Final = 0.01
 NO_PASS_SECONDS: Final = 0.1
 """Seconds in which none waits after one that nobody else has taken: the others are stuck, or not there."""
 
+LISTENS_SECONDS: Final = 0.02
+"""Seconds until it is asked again whether a listener listens already."""
+
 RETRY_SECONDS: Final = 1.0
 """Seconds until connections are accepted again after the system had no room for one."""
 
@@ -36,9 +39,9 @@ class SharedListener:
     """Accepts connections until it is closed, as `asyncio.Server` does. Make it on the event loop.
 
     Args:
-        listener: A socket that is bound.
+        listener: A socket that is bound. It need not listen yet: the parent of the processes has it listen when all of
+            them serve, so that no request comes to one whose answer is another one's, which still starts.
         protocol: Makes what serves a connection.
-        backlog: Number of connections that may wait.
         others_first: Whether another process should have the next one; is asked with the number of those that were
             accepted and have no protocol yet.
 
@@ -50,7 +53,6 @@ class SharedListener:
         self,
         listener: socket.socket,
         protocol: Callable[[], asyncio.Protocol],
-        backlog: int,
         others_first: Callable[[int], bool],
     ) -> None:
         self.sockets = (listener,)
@@ -62,8 +64,7 @@ class SharedListener:
         self._pause: asyncio.TimerHandle | None = None
         self._passes_from = 0.0
         listener.setblocking(False)
-        listener.listen(backlog)
-        self._loop.add_reader(listener, self._look)
+        self._begin()
 
     def close(self) -> None:
         """Accept no more; connections that were accepted go on."""
@@ -78,6 +79,13 @@ class SharedListener:
         """Wait until connections that were accepted have their protocols."""
         if self._begun:
             await asyncio.wait(self._begun)
+
+    def _begin(self) -> None:
+        """Look for connections as soon as it listens; until then a selector would report it without end."""
+        if self._listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            self._loop.add_reader(self._listener, self._look)
+        else:
+            self._pause = self._loop.call_later(LISTENS_SECONDS, self._begin)
 
     def _look(self) -> None:
         """Take the connection that waits, or leave it to others for a moment."""
@@ -129,5 +137,5 @@ def accept_for(server: uvicorn.Server, listener: socket.socket, counts: Connecti
     def others_first(begun: int) -> bool:
         return counts.is_more_than_least(len(server.server_state.connections) + begun)
 
-    shared: Any = SharedListener(listener, protocol, server.config.backlog, others_first)
+    shared: Any = SharedListener(listener, protocol, others_first)
     server.servers.append(shared)

@@ -97,7 +97,7 @@ class Supervisor:
             self._stop.set()
             self._stopping()
         for worker in self._running.values():
-            worker.stop()
+            worker.stop(at_once=self._asked > 1)
 
     async def _all_serve(self, numbers: Sequence[int]) -> list[Mapping[str, Any]] | None:
         """Start workers and return what they say when all of them serve; `None` if it was told to stop before."""
@@ -143,8 +143,8 @@ class Supervisor:
             return _Life(0.0, "not started", f"No process can be started: {error}.")
         self._running[number] = worker
         try:
-            for _ in range(self._asked):  # while it was started
-                worker.stop()
+            if self._asked:  # while it was started
+                worker.stop(at_once=self._asked > 1)
             said = await worker.first_word()
             if said is None or "failed" in said:
                 end = way_of_ending(await worker.end(_FAILED_SECONDS))
