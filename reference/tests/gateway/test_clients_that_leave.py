@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import Any
 
 import openai
@@ -266,15 +265,12 @@ async def test_a_reader_that_takes_nothing_is_dropped_after_a_time_also_if_littl
         assert run.state.status == "finished"
 
 
-async def test_a_reader_that_takes_nothing_of_what_is_whole_is_dropped_too(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_reader_that_takes_nothing_of_what_is_whole_is_dropped_too() -> None:
     large = "x" * 8_000_000
     model = ScriptedModel(Completion(large))
     async with served(model, {"listen": {"send_seconds": 0.2}}) as gateway, gateway.http() as http:
         answer = await http.post("/chat", json={"input": "hi"})
         path = f"/runs/{answer.headers['xmcp-run-id']}/events"
-        logging.getLogger("uvicorn.error").addHandler(caplog.handler)
         async with stuck_reader(gateway.url, path) as stuck:
 
             def is_served() -> bool:
@@ -284,8 +280,6 @@ async def test_a_reader_that_takes_nothing_of_what_is_whole_is_dropped_too(
             await until(is_served)
             await until(lambda: not is_served())
         assert large in (await http.get(path)).text
-    logging.getLogger("uvicorn.error").removeHandler(caplog.handler)
-    assert "without completing response" not in caplog.text
 
 
 async def test_much_is_sent_in_pieces_so_that_a_slow_reader_has_time_for_it() -> None:
