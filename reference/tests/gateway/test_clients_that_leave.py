@@ -13,7 +13,10 @@ from support.scripted_model import ScriptedModel, asks
 from support.stuck_reader import stuck_reader
 
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.gateway.encoders.native import NativeEncoder
 from xmcp.gateway.http.chats import MAX_READERS
+from xmcp.gateway.http.event_stream import PIECE_BYTES, EventStream
+from xmcp.gateway.runs.request import Caller
 from xmcp.providers import Completion
 
 SSE = {"accept": "text/event-stream"}
@@ -260,6 +263,41 @@ async def test_a_reader_that_takes_nothing_is_dropped_after_a_time_also_if_littl
         assert not run.ended
         await run.over()
         assert run.state.status == "finished"
+
+
+async def test_a_reader_that_takes_nothing_of_what_is_whole_is_dropped_too() -> None:
+    large = "x" * 8_000_000
+    model = ScriptedModel(Completion(large))
+    async with served(model, {"listen": {"send_seconds": 0.2}}) as gateway, gateway.http() as http:
+        answer = await http.post("/chat", json={"input": "hi"})
+        path = f"/runs/{answer.headers['xmcp-run-id']}/events"
+        async with stuck_reader(gateway.url, path) as stuck:
+
+            def is_served() -> bool:
+                served_now: Any = gateway.server.server_state.connections
+                return stuck.getsockname() in [one.client for one in served_now]
+
+            await until(is_served)
+            await until(lambda: not is_served())
+        assert large in (await http.get(path)).text
+
+
+async def test_much_is_sent_in_pieces_so_that_a_slow_reader_has_time_for_it() -> None:
+    sizes: list[int] = []
+
+    async def send(message: Any) -> None:
+        sizes.append(len(message.get("body", b"")))
+
+    async with served(ScriptedModel(Completion("x" * 1_000_000))) as gateway, gateway.http() as http:
+        answer = await http.post("/chat", json={"input": "hi"})
+        run = gateway.gateway.runs.get(answer.headers["xmcp-run-id"], Caller("local"))
+        assert run is not None
+        stream = EventStream(
+            run, run.read(), NativeEncoder(), headers={}, pause=b"", ping=60, send_timeout=60, abort=print
+        )
+        await stream({}, never, send)
+    assert max(sizes) == PIECE_BYTES
+    assert sum(sizes) > 1_000_000
 
 
 async def test_many_readers_of_one_run_get_the_same_events() -> None:

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def stuck_reader(url: str) -> AsyncIterator[socket.socket]:
-    """Begin a chat by `POST /chat` at an address; yield the connection, whose answer nobody has read."""
+async def stuck_reader(url: str, path: str | None = None) -> AsyncIterator[socket.socket]:
+    """Begin a chat by `POST /chat` at an address, or get a path; yield the connection, whose answer nobody has read."""
     loop = asyncio.get_running_loop()
-    body = b'{"input": "much"}'
+    body = b'{"input": "much"}' if path is None else b""
     lines = [
-        "POST /chat HTTP/1.1",
+        "POST /chat HTTP/1.1" if path is None else f"GET {path} HTTP/1.1",
         "host: 127.0.0.1",
         "accept: text/event-stream",
         "content-type: application/json",

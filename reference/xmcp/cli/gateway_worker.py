@@ -49,7 +49,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
     from xmcp.gateway.workers.connection_counts import ConnectionCounts
     from xmcp.gateway.workers.place import WorkerPlace
     from xmcp.gateway.workers.shared_listener import accept_for
-    from xmcp.gateway.workers.sockets import bound, leave_folder
+    from xmcp.gateway.workers.sockets import FolderGone, bound, leave_folder
 
     write_ascii_where_needed()
     place = WorkerPlace(told["number"], told["count"], Path(told["folder"]))
@@ -84,7 +84,7 @@ def _serve(told: Mapping[str, Any], channel: socket.socket) -> int:
                 access_log=told["log_level"] == "debug",
             )
             server.run([others])
-    except (CannotServe, CannotExport) as error:
+    except (CannotServe, CannotExport, FolderGone) as error:
         parent.tell(failed=str(error))
         return 1
     except SystemExit:  # raised by uvicorn when the application did not start

@@ -157,6 +157,7 @@ async def test_a_process_that_is_not_there_is_unavailable_and_the_others_serve_o
                 assert refused.status_code == 503
                 assert refused.json()["error"]["code"] == "worker_unavailable"
                 assert refused.headers["retry-after"] == "1"
+                assert "x-should-retry" not in refused.headers
             own = await http.post("/chat", json={"input": "hi", "session_id": up.session_at(0)})
             assert own.status_code == 200
 
@@ -166,7 +167,9 @@ async def test_a_process_that_dies_before_it_answers_is_unavailable(tmp_path: Pa
         asking = asyncio.create_task(http.post("/chat", json={"input": "hi", "session_id": up.session_at(1)}))
         await until(lambda: up.all[1].gateway.runs.running)
         cut_off(up.all[1])
-        assert (await asking).json()["error"]["code"] == "worker_unavailable"
+        refused = await asking
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "worker_unavailable")
+        assert refused.headers["x-should-retry"] == "false"  # its tools may have been called
 
 
 @pytest.mark.parametrize("path", ["/chat", "/v1/chat/completions"])

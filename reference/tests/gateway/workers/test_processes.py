@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -237,6 +238,18 @@ async def test_a_worker_that_is_killed_comes_back_and_the_other_serves(tmp_path:
         assert after[1] != before[1]
         gateway.process.send_signal(signal.SIGTERM)
         assert await gateway.ended() == 0
+
+
+async def test_a_worker_that_finds_no_folder_for_its_sockets_says_so(tmp_path: Path) -> None:
+    async with in_workers(tmp_path, *DEMO) as up:
+        (folder,) = up.folders.iterdir()
+        shutil.rmtree(folder)
+        os.kill(up.marked.workers()[1], signal.SIGKILL)
+        told = await up.says(r"worker 1 ended \(exit code 1")
+        assert f"{folder} is gone" in told
+        assert not any("Traceback" in line for line in up.said)
+        up.process.send_signal(signal.SIGTERM)
+        assert await up.ended() == 0
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["serving", "draining"])

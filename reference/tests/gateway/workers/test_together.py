@@ -209,6 +209,18 @@ async def test_health_is_that_of_all_processes(tmp_path: Path) -> None:
         await asyncio.gather(*asking)
 
 
+@pytest.mark.parametrize("path", ["/sessions", "/cache/stats", "/health"])
+async def test_the_head_alone_of_what_all_processes_answer_can_be_asked_for(tmp_path: Path, path: str) -> None:
+    caches = [TenantCache(MemoryCache()) for _ in range(2)]
+    async with (
+        workers(tmp_path, ScriptedModel(then="ok"), each=lambda number: {"cache": caches[number]}) as up,
+        up.all[0].http() as http,
+    ):
+        head = await http.head(path)
+    assert head.status_code == 200
+    assert head.headers["content-type"] == "application/json"
+
+
 def test_what_several_processes_say_is_put_together() -> None:
     def health(status: str, connected: bool, **more: Any) -> dict[str, Any]:
         servers = [{"name": "shop", "connected": connected, "tools": 2}]

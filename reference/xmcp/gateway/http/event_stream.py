@@ -23,6 +23,9 @@ HEADERS: Final[Mapping[str, str]] = {
     "x-accel-buffering": "no",  # nginx hands each event on at once
 }
 
+PIECE_BYTES: Final = 64 * 1024
+"""How much is sent at once: a client has the time that it may take for each such piece, and not for all that waits."""
+
 Abort = Callable[[Any], None]
 """Cuts the connection of a client, given `scope["client"]`, without waiting for what it has not read."""
 
@@ -72,39 +75,46 @@ class EventStream:
         patience = TimeLimit()
         try:
             await self._send_all(reader, send, patience)
+        except TimeoutError:
+            reader.drop()
+            await asyncio.sleep(0)  # the server has seen by then that the connection is cut
         finally:
             patience.close()
             reader.close()
             leaving.cancel()
             scope.setdefault("state", {})["stream_dropped"] = reader.dropped
 
-    def _encoded(self, events: Sequence[RunEvent]) -> bytes:
-        return b"".join(map(self._encoder.encode, events))
-
     async def _send_all(self, reader: Reader, send: Send, patience: TimeLimit) -> None:
-        loop = asyncio.get_running_loop()
+        now = asyncio.get_running_loop().time
+
+        async def send_in_time(body: bytes, *, more: bool = True) -> None:
+            with patience.at(now() + self._send_timeout):
+                await send({"type": "http.response.body", "body": body, "more_body": more})
+
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         while not reader.closed:
-            events = await reader.take(self._ping)
-            if reader.closed and not events:
-                break
-            size = sum(event.size for event in events)
-            body = await in_worker_if_large(size, self._encoded, events) if events else PING
-            if body:
-                try:
-                    with patience.at(loop.time() + self._send_timeout):
-                        await send({"type": "http.response.body", "body": body, "more_body": True})
-                except TimeoutError:
-                    reader.drop()
-                    return
-                if events and events[-1].is_last:
-                    self._run.was_shown = True
-            if self._pause and self._run.state.waits_for_person:
-                await send({"type": "http.response.body", "body": self._pause, "more_body": False})
+            body, is_last = await self._next(reader)
+            for place in range(0, len(body), PIECE_BYTES):
+                await send_in_time(body[place : place + PIECE_BYTES])
+            if is_last:
+                self._run.was_shown = True
+            if self._pause and self._run.state.waits_for_person and (body or not reader.closed):
+                await send_in_time(self._pause, more=False)
                 return
         if self._run.ended and not reader.dropped:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await send_in_time(b"", more=False)
+
+    async def _next(self, reader: Reader) -> tuple[bytes, bool]:
+        """Return what is to be sent next, and whether it has the last event; the events need not be kept with it."""
+        events = await reader.take(self._ping)
+        if not events:
+            return b"" if reader.closed else PING, False
+        body = await in_worker_if_large(sum(event.size for event in events), self._encoded, events)
+        return body, events[-1].is_last
+
+    def _encoded(self, events: Sequence[RunEvent]) -> bytes:
+        return b"".join(map(self._encoder.encode, events))
 
 
 async def until_gone(receive: Receive) -> None:

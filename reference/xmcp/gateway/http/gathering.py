@@ -29,7 +29,9 @@ async def others(request: Request, seconds: float) -> list[Any]:
     if (peers := peers_of(request)) is None:
         return []
     scope = request.scope
-    return await peers.values_of_all(scope["method"], target_of(scope), headers_of(scope), seconds=seconds)
+    # Also who wants the head alone gets that of what all answer.
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    return await peers.values_of_all(method, target_of(scope), headers_of(scope), seconds=seconds)
 
 
 def merged_sessions(lists: Sequence[Sequence[Mapping[str, Any]]], limit: int) -> dict[str, Any]:

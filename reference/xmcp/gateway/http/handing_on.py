@@ -123,8 +123,7 @@ class HandedOn:
         except PeerGone as error:
             _log.warning("%s", error)
             if not begun:
-                told = "The process of the gateway that this request is for does not answer. Try again in 1 s."
-                return Refused(503, told, "worker_unavailable", headers=wait_headers(1))
+                return _unavailable(may_have_begun=error.was_asked and scope["method"] == "POST")
             self._abort(scope.get("client"))
         except TimeoutError:
             scope["state"]["stream_dropped"] = True
@@ -146,3 +145,12 @@ class HandedOn:
             piece = await answer.piece()
             more = bool(piece)
             message = {"type": "http.response.body", "body": piece, "more_body": more}
+
+
+def _unavailable(*, may_have_begun: bool) -> Refused:
+    told = "The process of the gateway that this request is for does not answer."
+    if may_have_begun:  # a tool may have changed something, and another run would call it again
+        told, headers = f"{told} It may have begun with it before.", {"x-should-retry": "false"}
+    else:
+        told, headers = f"{told} Try again in 1 s.", wait_headers(1)
+    return Refused(503, told, "worker_unavailable", headers=headers)

@@ -25,7 +25,15 @@ _log: Final = logging.getLogger("xmcp.gateway")
 
 
 class PeerGone(Exception):
-    """Another process does not answer, or broke off. The message says which, for the log."""
+    """Another process does not answer, or broke off. The message says which, for the log.
+
+    Attributes:
+        was_asked: Whether it may have begun what was asked of it.
+    """
+
+    def __init__(self, message: str, *, was_asked: bool = True) -> None:
+        super().__init__(message)
+        self.was_asked = was_asked
 
 
 class PeerAnswer:
@@ -103,7 +111,8 @@ class Peers:
                     allow_redirects=False,
                 )
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise PeerGone(f"worker {worker} does not answer: {_told(error)}") from error
+            was_asked = not isinstance(error, aiohttp.ClientConnectorError)
+            raise PeerGone(f"worker {worker} does not answer: {_told(error)}", was_asked=was_asked) from error
         body = b""  # it can be large, and the answer can take long
         try:
             yield PeerAnswer(worker, answer)

@@ -21,6 +21,10 @@ class PathTooLong(ValueError):
     """The folder for temporary files has too long a name for sockets; the message says what to do."""
 
 
+class FolderGone(OSError):
+    """The folder was removed while the gateway ran; the message says what to do."""
+
+
 @contextmanager
 def sockets_folder(count: int) -> Iterator[Path]:
     """Make the folder for so many workers, and remove it after the block.
@@ -42,13 +46,20 @@ def sockets_folder(count: int) -> Iterator[Path]:
 
 
 def bound(path: Path) -> socket.socket:
-    """Return a Unix socket at a path; one that a process before this one has left there is replaced."""
+    """Return a Unix socket at a path; one that a process before this one has left there is replaced.
+
+    Raises:
+        FolderGone: the folder of all sockets is not there any more.
+    """
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     try:
         listener.bind(str(path))
-    except OSError:
+    except OSError as error:
         listener.close()
+        if isinstance(error, FileNotFoundError):
+            told = f"{path.parent} is gone, through which the processes reach each other. Start the gateway again."
+            raise FolderGone(told) from None
         raise
     return listener
 
