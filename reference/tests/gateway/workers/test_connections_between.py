@@ -162,6 +162,18 @@ async def test_a_process_that_is_not_there_is_unavailable_and_the_others_serve_o
             assert own.status_code == 200
 
 
+async def test_a_chat_that_goes_on_from_nothing_needs_no_process_that_is_not_there(tmp_path: Path) -> None:
+    async with workers(tmp_path, ScriptedModel(then="ok")) as up:
+        dead(up.all[1])
+        async with up.all[0].http() as http:
+            answers = [await http.post("/chat", json={"input": f"{number}"}) for number in range(20)]
+            refused = [answer for answer in answers if answer.status_code != 200]
+            assert {answer.status_code for answer in refused} == {503}
+            assert len(refused) == 1, "the one that finds that the process is not there"
+            kept = await http.post("/chat", json={"input": "hi", "session_id": up.session_at(1)})
+            assert kept.status_code == 503
+
+
 async def test_a_process_that_dies_before_it_answers_is_unavailable(tmp_path: Path) -> None:
     async with workers(tmp_path, ScriptedModel([never])) as up, up.all[0].http() as http:
         asking = asyncio.create_task(http.post("/chat", json={"input": "hi", "session_id": up.session_at(1)}))

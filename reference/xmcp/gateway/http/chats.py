@@ -90,7 +90,9 @@ class Asked:
         try:
             marking = mark_of, self._request.headers, caller.key_name, chat.surface, chat.session_id, self.raw
             mark = await in_worker_if_large(len(self.raw), *marking)
-            keep_to_home(self._request, lambda: name_of_chat(chat, caller.tenant, mark), self.raw)
+            name = name_of_chat(chat, caller.tenant, mark)
+            # What has no other name goes on from nothing.
+            keep_to_home(self._request, lambda: name, self.raw, unless_away=name == mark.digest.hex())
             _refuse_what_is_not_offered(gateway, caller, chat)
             starting = gateway.start(replace(chat, size=chat.size + len(self.raw)), caller, mark)
             run, joined = await unless_gone(self._request.receive, starting)  # it can wait for a place

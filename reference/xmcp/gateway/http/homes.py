@@ -74,8 +74,12 @@ def peers_of(request: Request) -> Peers | None:
     return None if peers is None or is_from_peer(request.scope) else peers
 
 
-def keep_to_home(request: Request, name: Callable[[], str], body: bytes | None = None) -> None:
+def keep_to_home(
+    request: Request, name: Callable[[], str], body: bytes | None = None, *, unless_away: bool = False
+) -> None:
     """Leave a request to the home of its name; `body` is that of the request if it was read.
+
+    `unless_away`: this process can answer, too, as long as the home is not there.
 
     Raises:
         Elsewhere: that is another process.
@@ -83,5 +87,5 @@ def keep_to_home(request: Request, name: Callable[[], str], body: bytes | None =
     if (peers := peers_of(request)) is None:
         return
     worker = peers.place.home_of(name())
-    if worker != peers.place.number:
+    if worker != peers.place.number and not (unless_away and peers.is_away(worker)):
         raise Elsewhere(worker, body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
@@ -16,6 +17,9 @@ from xmcp.gateway.workers.place import WorkerPlace
 
 CONNECT_SECONDS: Final = 5.0
 """How long a process may take to accept a connection."""
+
+AWAY_SECONDS: Final = 1.0
+"""How long a process that accepted no connection counts as one that is not there."""
 
 _HEAD_BYTES: Final = 64 * 1024
 _NO_HEADERS: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
@@ -87,6 +91,7 @@ class Peers:
         self.place = place
         self._seconds = seconds
         self._sessions: dict[int, aiohttp.ClientSession] = {}
+        self._away_until: dict[int, float] = {}
         self._handed_on = 0
         self._none_left = asyncio.Event()
 
@@ -112,12 +117,18 @@ class Peers:
                 )
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             was_asked = not isinstance(error, aiohttp.ClientConnectorError)
+            if not was_asked:
+                self._away_until[worker] = time.monotonic() + AWAY_SECONDS
             raise PeerGone(f"worker {worker} does not answer: {_told(error)}", was_asked=was_asked) from error
         body = b""  # it can be large, and the answer can take long
         try:
             yield PeerAnswer(worker, answer)
         finally:
             answer.close()
+
+    def is_away(self, worker: int) -> bool:
+        """Return whether a process was not there a moment ago."""
+        return time.monotonic() < self._away_until.get(worker, 0.0)
 
     async def value_of(
         self,
