@@ -1,4 +1,5 @@
-"""Limits for the head of an HTTP request: who opens connections and sends nothing, a byte now and then, or no end."""
+"""Limits for connections of HTTP: for who opens them and sends nothing, a byte now and then, or a head without an end;
+and for who takes nothing of an answer."""
 
 from __future__ import annotations
 
@@ -95,3 +96,44 @@ def with_head_timeout(protocol: type[asyncio.Protocol], seconds: float = HEAD_SE
                 self._timer = None
 
     return WithHeadTimeout
+
+
+def with_send_timeout(protocol: type[asyncio.Protocol], seconds: float) -> type[asyncio.Protocol]:
+    """Return a subclass of uvicorn's `protocol` that cuts connections whose client takes nothing of what is sent.
+
+    uvicorn itself keeps such an answer for ever. What fits the buffer of the transport, 64 KiB as a rule, is not seen.
+    """
+
+    class WithSendTimeout(protocol):  # type: ignore[valid-type, misc]
+        _unsent = 0
+        _watch: asyncio.TimerHandle | None = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._look_later()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._look_no_more()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._look_no_more()
+            super().connection_lost(exc)
+
+        def _look_later(self) -> None:
+            self._unsent = self.transport.get_write_buffer_size()
+            self._watch = self.loop.call_later(seconds, self._look)
+
+        def _look(self) -> None:
+            # Nothing is written meanwhile: who writes waits.
+            if self.transport.get_write_buffer_size() < self._unsent:
+                self._look_later()
+            else:
+                self.transport.abort()
+
+        def _look_no_more(self) -> None:
+            if self._watch is not None:
+                self._watch.cancel()
+                self._watch = None
+
+    return WithSendTimeout

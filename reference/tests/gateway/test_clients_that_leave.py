@@ -265,12 +265,13 @@ async def test_a_reader_that_takes_nothing_is_dropped_after_a_time_also_if_littl
         assert run.state.status == "finished"
 
 
-async def test_a_reader_that_takes_nothing_of_what_is_whole_is_dropped_too() -> None:
+@pytest.mark.parametrize("what", ["/events", ""])
+async def test_a_reader_that_takes_nothing_of_what_is_whole_is_dropped_too(what: str) -> None:
     large = "x" * 8_000_000
     model = ScriptedModel(Completion(large))
     async with served(model, {"listen": {"send_seconds": 0.2}}) as gateway, gateway.http() as http:
         answer = await http.post("/chat", json={"input": "hi"})
-        path = f"/runs/{answer.headers['xmcp-run-id']}/events"
+        path = f"/runs/{answer.headers['xmcp-run-id']}{what}"
         async with stuck_reader(gateway.url, path) as stuck:
 
             def is_served() -> bool:

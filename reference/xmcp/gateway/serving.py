@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from xmcp.gateway.http.app import application
 from xmcp.gateway.service import Gateway
 from xmcp.gateway.workers.connections import with_peer_clients
-from xmcp.http_connections import with_head_timeout
+from xmcp.http_connections import with_head_timeout, with_send_timeout
 
 if TYPE_CHECKING:
     from xmcp.gateway.metrics.port import GatewayMetrics
@@ -110,6 +110,8 @@ class GatewayServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         self._app.state.abort = self._abort
         protocol = with_head_timeout(self.config.http_protocol_class)
+        # A stream has its own limit, which comes first and is counted.
+        protocol = with_send_timeout(protocol, self._gateway.config.listen.send_seconds + 1)
         self.config.http_protocol_class = protocol if self._app.state.peers is None else with_peer_clients(protocol)
         # In a task of its own: a signal need not wait for tool servers that do not answer.
         self._starting = asyncio.create_task(super().startup(sockets), name="xmcp gateway start")
