@@ -162,7 +162,7 @@ async def test_the_search_finds_an_id_first(url: str) -> None:
 QUESTIONS = {
     "show a chart": ["server", "level-1"],
     "hide a parameter from the model": ["server"],
-    "trace log of a chat": ["client", "server", "gateway"],
+    "trace log of a chat": ["client", "server", "gateway-production"],
     "limit concurrency": ["client"],
     "what does a client that does not know XMCP get": ["server", "conformance"],
     "server that needs an Authorization header": ["client"],

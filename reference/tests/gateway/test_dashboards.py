@@ -195,7 +195,7 @@ def without_data(server: Prometheus, alerts: list[dict[str, Any]]) -> list[str]:
 def test_each_alert_says_what_it_is_and_what_to_do(alert: dict[str, Any]) -> None:
     assert alert["labels"]["severity"] in ("critical", "warning")
     assert alert["annotations"].keys() == {"summary", "description"}
-    guide = (Path(__file__).parents[3] / "docs" / "guides" / "gateway.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "gateway-production.md").read_text(encoding="utf-8")
     assert f"`{alert['alert']}`" in guide
 
 
