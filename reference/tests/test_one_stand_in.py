@@ -32,7 +32,6 @@ ALLOWED = {
     ("reference/tests/cli/test_gateway.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_check_gateway.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/gateway/test_metrics.py", "host"): "a port that is taken, and nothing serves there",
-    ("reference/tests/gateway/workers/test_connections_between.py", "host"): "a client that reads nothing, as there",
     (
         "reference/tests/gateway/audit/test_rebuild.py",
         "model",

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def stuck_reader(url: str, path: str | None = None) -> AsyncIterator[socket.socket]:
+async def stuck_reader(
+    url: str, path: str | None = None, chat: str = '{"input": "much"}'
+) -> AsyncIterator[socket.socket]:
     """Begin a chat by `POST /chat` at an address, or get a path; yield the connection, whose answer nobody has read."""
     loop = asyncio.get_running_loop()
-    body = b'{"input": "much"}' if path is None else b""
+    body = chat.encode() if path is None else b""
     lines = [
         "POST /chat HTTP/1.1" if path is None else f"GET {path} HTTP/1.1",
         "host: 127.0.0.1",

@@ -72,34 +72,6 @@ async def test_a_key_of_the_database_chats_for_its_tenant_and_sees_no_run_of_ano
         assert (await http.get(f"/runs/{ids[0]}", headers=keys[0])).status_code == 200
 
 
-async def test_what_was_read_before_a_key_was_changed_is_forgotten_with_it(tmp_path) -> None:
-    stored = key_database(str(tmp_path / "keys.db"))
-    add_tenant(stored, "acme")
-    key = add_key(stored, "acme")
-    issued = PEPPER.issued(key)
-    assert issued is not None
-    read, go_on = asyncio.Event(), asyncio.Event()
-    async with Lookups(stored) as lookups:
-        run = lookups.thread.run
-
-        async def slow(work):
-            found = await run(work)
-            read.set()
-            await go_on.wait()
-            return found
-
-        lookups.thread.run = slow  # type: ignore[method-assign]
-        before = asyncio.create_task(lookups.keys.caller(key))
-        await read.wait()
-        in_database(stored, lambda run: key_store.revoke_key(run, TESTER, issued.id))
-        lookups.keys.forget(lambda found: found.id == issued.id)
-        after = asyncio.create_task(refused(lookups, key))
-        await until(lambda: lookups.queries == 2)
-        go_on.set()
-        assert (await before).tenant == "acme"  # it came before
-        assert await after == await refused(lookups, key) == "This key was revoked."
-
-
 async def test_keys_of_the_file_go_on_beside_those_of_the_database(tmp_path) -> None:
     stored = key_database(str(tmp_path / "keys.db"))
     add_tenant(stored, "acme")

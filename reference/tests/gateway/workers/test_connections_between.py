@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from support.clock import never
 from support.gateways import Served, types_in, until
 from support.scripted_model import ScriptedModel, asks
+from support.stuck_reader import stuck_reader
 from support.workers import Workers, workers
 
 from xmcp.gateway.workers.connections import PeerClient, is_from_peer
@@ -37,24 +37,9 @@ def dead(one: Served) -> None:
         listener.close()
 
 
-@asynccontextmanager
-async def stuck_reader(up: Workers) -> AsyncIterator[socket.socket]:
-    """A client with small buffers that asks process 0 for a stream that belongs to 1, and reads nothing of it."""
-    loop = asyncio.get_running_loop()
-    body = f'{{"input": "much", "session_id": "{up.session_at(1)}"}}'.encode()
-    lines = [
-        "POST /chat HTTP/1.1",
-        "host: 127.0.0.1",
-        "accept: text/event-stream",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-    ]
-    with socket.socket() as stuck:
-        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        stuck.setblocking(False)
-        await loop.sock_connect(stuck, ("127.0.0.1", int(up.all[0].url.rpartition(":")[2])))
-        await loop.sock_sendall(stuck, "\r\n".join([*lines, "", ""]).encode() + body)
-        yield stuck
+def stuck_at_the_wrong_one(up: Workers) -> AbstractAsyncContextManager[socket.socket]:
+    """A client that asks process 0 for a stream that belongs to 1, and reads nothing of it."""
+    return stuck_reader(up.all[0].url, chat=f'{{"input": "much", "session_id": "{up.session_at(1)}"}}')
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -86,7 +71,7 @@ async def test_a_reader_that_takes_nothing_is_dropped_by_both_and_the_run_goes_o
     pieces = [one for _ in range(100) for one in (piece, pause)]
     model = ScriptedModel([*pieces, Completion(piece * 100)])
     config = {"listen": {"send_seconds": 0.5}}
-    async with workers(tmp_path, model, config) as up, stuck_reader(up) as stuck:
+    async with workers(tmp_path, model, config) as up, stuck_at_the_wrong_one(up) as stuck:
         await model.asked.wait()
         (run,) = up.all[1].gateway.runs.running
         await until(lambda: not up.all[0].server.server_state.connections)
@@ -114,7 +99,7 @@ async def test_a_reader_that_is_dropped_takes_no_other_with_it(tmp_path: Path) -
         bodies = [{"input": "little", "session_id": up.session_at(1, after=after)} for after in range(100, 900, 100)]
         asking = [asyncio.create_task(http.post("/chat", json=body)) for body in bodies]
         await until(lambda: len(home.gateway.runs.running) == 8)
-        async with stuck_reader(up):
+        async with stuck_at_the_wrong_one(up):
             await until(lambda: len(home.server.server_state.connections) == 9)
             await until(
                 lambda: any(run.request.query == "much" and run.state.text for run in home.gateway.runs.running)
