@@ -47,6 +47,10 @@ def client(model: Any) -> AIClient:
     def refuse(what: str) -> str:
         raise XMCPError("CONFLICT", f"no {what}")
 
+    @mcp.tool
+    def invent(what: str) -> str:
+        raise XMCPError(what, "no")
+
     return AIClient([mcp], llm_provider=model, llm_model="m-1")
 
 
@@ -76,6 +80,13 @@ async def test_a_chat_is_recorded_with_its_calls_of_models_and_tools(recorded: R
         ({**tool, "gen_ai.tool.name": "refuse", "error.type": "CONFLICT"}, 1),
     ]
     assert not any(word in repr(recorded.points()) for word in ("s3cret", "acme", "s-1"))
+
+
+async def test_codes_that_servers_invent_are_one_kind_of_error(recorded: Recorded) -> None:
+    calls = asks(*(("invent", {"what": f"CODE_{number}"}) for number in range(5)))
+    async with client(ScriptedModel(calls, "done")) as ai:
+        await ai.chat("q", [])
+    assert [(one[0]["error.type"], one[1]) for one in recorded.of("execute_tool.duration")] == [("_OTHER", 5)]
 
 
 async def test_a_failure_is_recorded_with_its_kind(recorded: Recorded) -> None:

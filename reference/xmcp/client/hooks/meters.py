@@ -11,6 +11,7 @@ from typing import Final
 from opentelemetry import metrics
 
 from xmcp.chat.usage import Usage
+from xmcp_models.registry import ERROR_CODES
 
 _SECONDS: Final = tuple(0.01 * 2**n for n in range(14))
 _TOKENS: Final = tuple(4**n for n in range(14))
@@ -55,9 +56,11 @@ class Meters:
         self._model.record(seconds, of_call if error is None else {**of_call, "error.type": error})
 
     def tool_call(self, tool: str, seconds: float, error: str | None) -> None:
-        """Record a call of a tool, retries included; `error` is its code."""
+        """Record a call of a tool, retries included; `error` is its code, which a server can invent."""
         of_call = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
-        self._tool.record(seconds, of_call if error is None else {**of_call, "error.type": error})
+        if error is not None:
+            of_call["error.type"] = error if error in ERROR_CODES else "_OTHER"
+        self._tool.record(seconds, of_call)
 
     def chat(self, seconds: float, *, models: int, tools: int, error: str | None) -> None:
         """Record a chat: how long it took, how often it called models and tools, and why it failed."""
