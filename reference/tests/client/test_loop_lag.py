@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ from xmcp.client.hooks.middleware import Middleware
 from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.servers import listing_limits as limits
 from xmcp.client.tools.dependencies import _validator as compiled
-from xmcp.providers import Completion, ToolCall
+from xmcp.providers import Completion, ProviderError, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_KEY, TOOL_META_KEY
@@ -35,7 +36,7 @@ from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_K
 
 @dataclass
 class Row:
-    """One input: its size in bytes, and what is said and done."""
+    """One input: its size in bytes, and what is said and done; `refused`: the chat ends with it."""
 
     size: int
     answers: Sequence[Any] = ("end",)
@@ -45,6 +46,7 @@ class Row:
     history: Sequence[Mapping[str, Any]] = ()
     query: str = "q"
     options: Mapping[str, Any] = field(default_factory=dict)
+    refused: bool = False
 
 
 ROWS: Final[dict[str, Callable[[], Row]]] = {}
@@ -137,7 +139,12 @@ def displays_with_a_callback() -> Row:
 
 @row
 def arguments_above_their_limit() -> Row:
-    return Row(10 * MAX_BYTES, [calls(1, arguments=numbers(10 * MAX_BYTES))])
+    return Row(7 * MAX_BYTES, [calls(1, arguments=numbers(7 * MAX_BYTES))])
+
+
+@row
+def arguments_above_the_limit_of_an_answer() -> Row:
+    return Row(10 * MIB, [calls(1, arguments=numbers(10 * MIB))], refused=True)
 
 
 @row
@@ -169,7 +176,12 @@ def streamed_pieces() -> Row:
 
 @row
 def a_long_text() -> Row:
-    return Row(10 * MIB, [text_of(10 * MIB)])
+    return Row(8 * MIB, [text_of(8 * MIB)])
+
+
+@row
+def a_text_above_the_limit_of_an_answer() -> Row:
+    return Row(10 * MIB, [text_of(10 * MIB)], refused=True)
 
 
 # ---- what a server controls ----
@@ -503,7 +515,8 @@ async def one_chat(made: Row) -> None:
     quiet.disabled = True
     model = ScriptedModel(*made.answers)
     async with AIClient([server], llm_provider=model, logger=quiet, **made.options) as ai:
-        await ai.chat(made.query, history=list(made.history))
+        with pytest.raises(ProviderError) if made.refused else nullcontext():
+            await ai.chat(made.query, history=list(made.history))
 
 
 @pytest.mark.parametrize("name", ROWS)
