@@ -263,7 +263,8 @@ async def test_workers_whose_parent_is_killed_finish_their_chats_and_end(
             gateway.process.send_signal(signal.SIGTERM)
             await until(lambda: refuses(gateway))
         gateway.process.kill()
-        await until(lambda: len(gateway.marked.workers()) == 1)
+        # Both drain. Which of them are left depends on whether the stream came to the process that it belongs to.
+        await until(lambda: refuses(gateway))
         go_on.set()
         assert types_in((await stream).text)[-1] == "run.finished"
         await gateway.marked.gone()
