@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from xmcp.gateway.grants import DEFAULT_SCOPES, Limits, Profile, Scope
+from xmcp.gateway.workers.place import MAX_WORKERS
 
 MEBIBYTE: Final = 1024 * 1024
 _MODEL_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}(?<!:plain)")
@@ -39,7 +40,7 @@ class Listening(Table):
     )
     port: int = Field(8080, ge=0, le=65_535, description="Port; 0 takes a free one.")
     workers: int = Field(
-        1, ge=1, le=64, description="Processes that serve; each starts the tool servers that are commands."
+        1, ge=1, le=MAX_WORKERS, description="Processes that serve; each starts the tool servers that are commands."
     )
     max_body_bytes: int = Field(
         16 * MEBIBYTE, ge=1_024, le=256 * MEBIBYTE, description="Bytes of the largest body of a request."

@@ -28,7 +28,7 @@ from xmcp.gateway.runs.registry import Runs
 from xmcp.gateway.runs.request import PLAIN, Caller, ChatRequest
 from xmcp.gateway.runs.retries import RequestMark
 from xmcp.gateway.runs.run import Run
-from xmcp.gateway.sessions.sessions import MAX_WORKERS
+from xmcp.gateway.workers.place import MAX_WORKERS
 
 if TYPE_CHECKING:
     from xmcp.client.ai_client import AIClient

@@ -23,6 +23,7 @@ from support.postgres_server import PostgresServer
 from xmcp.gateway.audit import AuditLog, RunOutcome, RunStart, WriterLimits, drivers, uuid7
 from xmcp.gateway.audit.database import address_of
 from xmcp.gateway.audit.drivers import driver_for
+from xmcp.gateway.audit.record_queue import RecordQueue
 from xmcp.gateway.audit.schema import migrate
 from xmcp.gateway.audit.spill import Spill
 from xmcp.gateway.audit.statements import Unit, row
@@ -63,6 +64,28 @@ async def test_what_was_told_is_there_after_a_flush(database: str) -> None:
     assert await log.aclose()
     # An executor that has ended holds nothing any more.
     assert one(database, "SELECT lease_until FROM executors") <= time.time() * 1000
+
+
+async def test_a_fault_of_the_writer_itself_does_not_end_it(
+    database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = await AuditLog.open(database)
+    assert await log.flush() == "committed"
+    take, failures = RecordQueue.take, [ValueError("of a test")]
+
+    def fails_once(queue: RecordQueue[Any]) -> Any:
+        if failures:
+            raise failures.pop()
+        return take(queue)
+
+    monkeypatch.setattr(RecordQueue, "take", fails_once)
+    log.begin(RunStart(id="r"))
+    async with asyncio.timeout(60):
+        assert await log.flush() == "committed"
+    assert await log.aclose()
+    assert one(database, "SELECT count(*) FROM runs") == 1
+    assert failures == []
+    assert "of a test" in caplog.text
 
 
 async def test_a_clean_end_loses_nothing(database: str) -> None:

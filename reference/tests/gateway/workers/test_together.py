@@ -227,8 +227,11 @@ def test_what_several_processes_say_is_put_together() -> None:
         return {"status": status, "runs": {"running": 1, "waiting": 2}, "servers": servers, "models": ["m"], **more}
 
     audits = [
-        {"audit": {"status": "ok", "waiting": 1}},
-        {"audit": {"status": "degraded", "waiting": 2, "dropped_records": 3}},
+        {"audit": {"status": "ok", "waiting": 1}, "backends": {"audit": "up", "redis": "up"}},
+        {
+            "audit": {"status": "degraded", "waiting": 2, "dropped_records": 3},
+            "backends": {"audit": "down", "redis": "up"},
+        },
     ]
     told = [health("ok", True, **audits[0]), health("degraded", False, **audits[1])]
     assert merged_health(told, 2) == {
@@ -236,10 +239,11 @@ def test_what_several_processes_say_is_put_together() -> None:
         "runs": {"running": 2, "waiting": 4},
         "servers": [{"name": "shop", "connected": False, "tools": 2}],
         "models": ["m"],
+        "backends": {"audit": "down", "redis": "up"},
         "audit": {"status": "degraded", "waiting": 3, "dropped_records": 3},
         "workers": {"count": 2, "answering": 2},
     }
-    assert merged_health([health("draining", True)], 2)["status"] == "draining"
+    assert merged_health([health("draining", True, backends={})], 2)["status"] == "draining"
     assert merged_sessions([[], []], 1) == {"sessions": [], "next": None}
     lists = [[{"place": 5, "id": "a"}, {"place": 1, "id": "c"}], [{"place": 3, "id": "b"}]]
     assert merged_sessions(lists, 2) == {"sessions": [{"id": "a"}, {"id": "b"}], "next": "3"}

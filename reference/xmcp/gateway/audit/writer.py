@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from xmcp.gateway.audit import upkeep
 from xmcp.gateway.audit.database import Address, reason_of
@@ -241,11 +241,11 @@ class Writer:
         )
 
     def _run(self) -> None:
-        self._tended()  # to connect before the first batch: what is written before a connection does not count as known
+        self._guarded(self._tend)  # connects: what is written before a connection does not count as known
         while True:
             closing = self._closing.is_set()
-            self._once(closing)
-            self._tended()
+            self._guarded(self._once, closing)
+            self._guarded(self._tend)
             if closing and not self.queue.records:
                 break
         try:
@@ -277,11 +277,13 @@ class Writer:
             if isinstance(mark, FlushMark) and not isinstance(mark, Deletion):
                 mark.tell(kept)
 
-    def _tended(self) -> None:
+    @staticmethod
+    def _guarded(step: Callable[..., None], *arguments: Any) -> None:
+        """Take a step; a fault in it must not end the thread, and with it the memory of all that comes."""
         try:
-            self._tend()
+            step(*arguments)
         except Exception:
-            _log.exception("the audit writer failed in its upkeep")
+            _log.exception("the audit writer failed, and goes on")
 
     def _idle_seconds(self) -> float:
         if self._segments:

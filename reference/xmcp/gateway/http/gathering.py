@@ -52,7 +52,7 @@ def summed_cache_statistics(counted: Sequence[Mapping[str, Any]]) -> dict[str, A
 def merged_health(told: Sequence[Mapping[str, Any]], count: int) -> dict[str, Any]:
     """Return how `count` processes are together, as far as they answered; the first one is asked by a caller.
 
-    It is as bad as the worst of them, and a server is connected if it is in all of them.
+    It is as bad as the worst of them: a server is connected if it is in all of them, and a store up if it is for all.
     """
     own = told[0]
     status = _worst(one["status"] for one in told)
@@ -63,6 +63,9 @@ def merged_health(told: Sequence[Mapping[str, Any]], count: int) -> dict[str, An
         "servers": [
             {**server, "connected": all(server["name"] in names for names in connected)} for server in own["servers"]
         ],
+        "backends": {
+            name: "up" if all(one["backends"].get(name) == "up" for one in told) else "down" for name in own["backends"]
+        },
         "workers": {"count": count, "answering": len(told)},
     }
     if "audit" in own:

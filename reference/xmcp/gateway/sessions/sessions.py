@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from xmcp.chat.messages import Message
 from xmcp.gateway.runs.kept import Keeping, Kept
 from xmcp.gateway.runs.record import RunRecord
 from xmcp.gateway.sessions.window import Window, settled, size_of, within
+from xmcp.gateway.workers.place import MAX_WORKERS
 
 Name: TypeAlias = tuple[str | None, str]
 """Tenant and the caller's id: the same id of two tenants is two sessions."""
-
-
-MAX_WORKERS: Final = 64
-"""Maximum number of processes of a gateway whose sessions have places among each other."""
 
 
 class SessionBusy(Exception):

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
+
+MAX_WORKERS: Final = 64
+"""Maximum number of processes of a gateway."""
 
 
 @dataclass(frozen=True, slots=True)
