@@ -290,3 +290,13 @@ RUN = f"{7:032x}"
 )
 def test_which_earlier_run_a_request_names_is_read_from_any_body(body: dict[str, Any], run: bool) -> None:
     assert continued_run(body) == (f"run_{RUN}" if run else None)
+
+
+async def test_from_the_responses_of_a_session_that_was_deleted_nobody_goes_on() -> None:
+    async with served(ScriptedModel(then="ok")) as gateway, gateway.openai() as client, gateway.http() as http:
+        gone, kept = [await client.responses.create(**ASK, conversation=name) for name in ("gone", "kept")]
+        assert (await http.delete("/sessions/gone")).status_code == 204
+        with pytest.raises(openai.BadRequestError) as refused:
+            await client.responses.create(**ASK, previous_response_id=gone.id)
+        assert refused.value.code == "previous_response_not_found"
+        assert (await client.responses.create(**ASK, previous_response_id=kept.id)).output_text == "ok"
